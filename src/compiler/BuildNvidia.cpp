@@ -4,12 +4,12 @@
 #include "compiler/Ptx.h"
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
+#include "targets/nvidia/KernelText.h"
 #include "targets/nvidia/Occupancy.h"
 #include "targets/nvidia/Pipeline.h"
 #include "targets/nvidia/ToolSearch.h"
 
 #include <limits>
-#include <map>
 
 namespace tegula::compiler {
 namespace {
@@ -40,70 +40,6 @@ std::string describeUsage(const nvidia::Assembled &assembled, const artifact::La
          " bytes of shared memory a block of " + std::to_string(launch.warps) + " warps";
 }
 
-bool hasProducts(std::string_view ptx) {
-  return ptx.find("wgmma.mma_async.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
-}
-
-// Do the warps wait for one another?
-bool meets(std::string_view ptx) { return ptx.find("bar.sync") != ptx.npos; }
-
-// Do lanes reduce what they hold together, step by step?
-bool reducesInWarps(std::string_view ptx) { return ptx.find("shfl.sync.bfly") != ptx.npos; }
-
-// Do threads read factors for their products?
-bool readsFragments(std::string_view ptx) {
-  return ptx.find("ldmatrix.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
-}
-
-// Do threads load tiles of products into registers, and none by copies?
-bool loadsProducts(std::string_view ptx) {
-  return hasProducts(ptx) && ptx.find("ld.global.v") != ptx.npos && ptx.find("cp.async.") == ptx.npos;
-}
-
-// A line of a text, and what stands ahead of it.
-struct Place {
-  unsigned line = 0, products = 0, floats = 0;
-};
-using Loop = std::pair<Place, Place>;
-
-// The loops of a text: what lies between a label and a jump back to it.
-llvm::SmallVector<Loop> loopsOf(std::string_view ptx) {
-  Place here;
-  std::map<std::string_view, Place> labels;
-  llvm::SmallVector<Loop> loops;
-  for (std::string_view rest = ptx; !rest.empty(); ++here.line) {
-    size_t end = std::min(rest.find('\n'), rest.size()), label = rest.substr(0, end).find('$');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (label == 0) {
-      labels[line.substr(0, line.find(':'))] = here;
-    } else if (label != line.npos && line.find("bra") != line.npos) {
-      auto begin = labels.find(line.substr(label, line.find(';') - label));
-      if (begin != labels.end())
-        loops.push_back({begin->second, here});
-    } else if (line.find("mma.sync.") != line.npos) {
-      ++here.products;
-    } else if (line.find(".f32 ") != line.npos) {
-      ++here.floats;
-    }
-  }
-  return loops;
-}
-
-// Does an innermost loop of a text compute more with floats than it multiplies tiles in single warps? No
-// label of another loop lies there.
-bool computesBesideProducts(std::string_view ptx) {
-  const llvm::SmallVector<Loop> loops = loopsOf(ptx);
-  return llvm::any_of(loops, [&](const Loop &loop) {
-    const auto &[begin, end] = loop;
-    unsigned products = end.products - begin.products;
-    return products != 0 && end.floats - begin.floats > products &&
-           llvm::none_of(loops, [&](const Loop &other) {
-             return other.first.line > begin.line && other.first.line < end.line;
-           });
-  });
-}
-
 // Adds the part "ptx", its launch data and its remarks to `artifact`, and returns the text without the bound
 // that was asked for.
 Result<std::string> addPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,
@@ -131,36 +67,13 @@ int mostAskedFor(const TargetOptions &options) {
   return options.maxRegisters ? options.maxRegisters : std::numeric_limits<int>::max();
 }
 
-// The most registers of a thread that loads of a text bring with neither a branch nor a label in between.
-unsigned loadedInTurn(std::string_view ptx) {
-  constexpr std::string_view load = "ld.global";
-  unsigned most = 0, now = 0;
-  for (std::string_view rest = ptx; !rest.empty();) {
-    size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.starts_with('$') || line.find("bra") != line.npos) {
-      now = 0;
-    } else if (line.find(load) != line.npos) {
-      unsigned count = line.find(".v8") != line.npos   ? 8
-                       : line.find(".v4") != line.npos ? 4
-                       : line.find(".v2") != line.npos ? 2
-                                                       : 1;
-      now += count * (line.find("64 ") != line.npos ? 2 : 1);
-      most = std::max(most, now);
-    }
-  }
-  return most;
-}
-
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
                               const artifact::LaunchData &launch, nvidia::Assembled &assembled) {
   int most = std::min(nvidia::mostRegisters(launch.warps), mostAskedFor(options));
-  bool isBound = ptx.find(".minnctapersm") != ptx.npos || ptx.find(".maxnreg") != ptx.npos;
-  if (isBound || codegen::gives(options.given, ptxPart) || assembled.spillBytes <= 0 ||
-      assembled.registers >= most)
+  if (nvidia::isBound(ptx) || nvidia::keepsRoom(ptx) || codegen::gives(options.given, ptxPart) ||
+      assembled.spillBytes <= 0 || assembled.registers >= most)
     return;
   std::string bounded = nvidia::withRegisterBound(ptx, most);
   Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
@@ -181,9 +94,8 @@ void assembleBound(
     std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
     nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
-  bool isBound = ptx.find(".maxnreg") != ptx.npos;
-  if (!architecture || isBound || codegen::gives(options.given, ptxPart) || assembled.registers < 0 ||
-      assembled.spillBytes != 0)
+  if (!architecture || nvidia::isBound(ptx) || codegen::gives(options.given, ptxPart) ||
+      assembled.registers < 0 || assembled.spillBytes != 0)
     return;
   const nvidia::RegisterBounds bounds =
       find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
@@ -216,30 +128,32 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
   assembleWithAllRegisters(ptx, options, launch, assembled);
   // It gives a thread as many registers as it can use, or as let programs run that shared memory has no room
   // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
-  if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
+  if (nvidia::readsFragments(ptx) && !nvidia::keepsRoom(ptx))
     assembleBound(nvidia::registersLeft, ptx, options, launch, assembled);
   // It also keeps to few registers for the sake of many programs, and computes one element after the other in
   // them: chains of which each step waits for the one before.
-  if (launch.warps <= mostWarpsOfChains && computesBesideProducts(ptx))
+  if (launch.warps <= mostWarpsOfChains && nvidia::computesBesideProducts(ptx))
     assembleBound(nvidia::registersForChains, ptx, options, launch, assembled);
   // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
   // whose loads are under way while the many warps of this one meet, or wait for their own.
-  if (hasProducts(ptx)) {
+  if (nvidia::hasProducts(ptx)) {
     assembleBound(nvidia::registersForOneMore, ptx, options, launch, assembled);
     // It lets loads wait for one another where that takes registers which no program gets.
-    if (loadsProducts(ptx))
+    if (nvidia::loadsProducts(ptx))
       assembleBound(nvidia::registersForLoads, ptx, options, launch, assembled);
   } else {
     // If room is left for the loads of loops, warps meet behind these at most; very many wait there for long.
-    bool hasRoom = ptx.find(".minnctapersm") != ptx.npos;
+    bool keepsRoom = nvidia::keepsRoom(ptx);
     // A warp waits for each step of a reduction, too.
-    if ((meets(ptx) || reducesInWarps(ptx)) && (!hasRoom || launch.warps >= manyWaitingWarps))
+    if ((nvidia::meets(ptx) || nvidia::reducesInWarps(ptx)) &&
+        (!keepsRoom || launch.warps >= manyWaitingWarps))
       assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
-    if (!hasRoom) {
-      if (!meets(ptx))
+    if (!keepsRoom) {
+      if (!nvidia::meets(ptx))
         assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
       auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {
-        return nvidia::registersForTurns(footprint, loadedInTurn(ptx), !loopsOf(ptx).empty(), architecture);
+        return nvidia::registersForTurns(footprint, nvidia::loadedInTurn(ptx), nvidia::hasLoops(ptx),
+                                         architecture);
       };
       assembleBound(forTurns, ptx, options, launch, assembled);
     }

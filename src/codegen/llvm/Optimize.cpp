@@ -6,7 +6,6 @@
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
-#include "codegen/llvm/SinkIntoBranches.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
 
@@ -284,8 +283,6 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   if (comparesPlaces)
     cleanup.addPass(Combine());
   cleanup.addPass(llvm::ADCEPass());
-  if (module.getTargetTriple().isNVPTX() && !isLong)
-    cleanup.addPass(SinkIntoBranches());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);

@@ -16,6 +16,8 @@ constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
 constexpr unsigned mostBytes = 160;        // of these together: registers hold them
 constexpr unsigned mostInstructions = 512; // of these together
+constexpr unsigned tripsOfSmall = 4;       // that the assembler takes at once by itself
+constexpr unsigned smallLoop = 100;        // instructions of a loop of which it does (ptxas 13.0)
 
 // The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
 const llvm::Value *addressOfLoad(const llvm::Instruction &instruction) {
@@ -81,7 +83,9 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
   while (isAhead && trips < most && 2 * trips * loads <= mostLoads && 2 * trips * bytes <= mostBytes &&
          2 * trips * instructions <= mostInstructions)
     trips *= 2;
-  return trips;
+  // Two trips of loads as wide would keep it from that.
+  bool isLeft = most == mostOfUnknown && instructions <= smallLoop && tripsOfSmall * bytes > mostBytes;
+  return isLeft ? 1 : trips;
 }
 
 } // namespace

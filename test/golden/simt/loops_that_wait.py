@@ -3,7 +3,8 @@
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=3,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
-# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=2048' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=4,B=2048' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=2048' --target sm_90a --emit ptx | FileCheck %s --check-prefix=SMALL
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=8192' --target sm_90a --emit ptx | FileCheck %s --check-prefix=FULL
 import triton
 import triton.language as tl
@@ -17,6 +18,9 @@ import triton.language as tl
 # Two trips of four loads of 16 bytes, and what is left of them.
 # WIDE-COUNT-12: ld.global{{.*}}v4.b32
 # WIDE-NOT: ld.global{{.*}}v4.b32
+# Of a small loop the assembler takes four trips itself.
+# SMALL-COUNT-4: ld.global{{.*}}v4.b32
+# SMALL-NOT: ld.global{{.*}}v4.b32
 # FULL-COUNT-16: ld.global{{.*}}v4.b32
 # FULL-NOT: ld.global{{.*}}v4.b32
 @triton.jit
@@ -29,6 +33,8 @@ def combine(x, w, y, n, KIND: tl.constexpr, B: tl.constexpr):
             tl.store(w + k, 1.0)
         row = at if KIND == 2 else k
         rows = tl.load(x + row * B + i)
+        if KIND == 4:
+            rows = tl.exp(rows)
         acc = acc * tl.load(w + k) + rows
         if KIND == 2:
             at = tl.sum(rows).to(tl.int32)

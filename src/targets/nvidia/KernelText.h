@@ -1,0 +1,37 @@
+// Questions about the PTX of a kernel, as LLVM writes it, that say with how many registers it had better be
+// assembled. They read lines, and know no more of them than their names.
+#pragma once
+#include <string_view>
+
+namespace tegula::nvidia {
+
+// Does it multiply tiles with matrix instructions?
+bool hasProducts(std::string_view ptx);
+
+// Do the warps wait for one another?
+bool meets(std::string_view ptx);
+
+// Do lanes reduce what they hold together, step by step?
+bool reducesInWarps(std::string_view ptx);
+
+// Do threads read factors for their products?
+bool readsFragments(std::string_view ptx);
+
+// Do threads load tiles of products into registers, and none by copies?
+bool loadsProducts(std::string_view ptx);
+
+// Is it bound to a number of registers of a thread?
+bool isBound(std::string_view ptx);
+
+// Is room kept for the registers of loops: is it compiled for a number of programs of a multiprocessor?
+bool keepsRoom(std::string_view ptx);
+
+bool hasLoops(std::string_view ptx);
+
+// Does an innermost loop compute more with floats than it multiplies tiles in single warps?
+bool computesBesideProducts(std::string_view ptx);
+
+// The most registers of a thread that loads bring with neither a branch nor a label in between.
+unsigned loadedInTurn(std::string_view ptx);
+
+} // namespace tegula::nvidia
