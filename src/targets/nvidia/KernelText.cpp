@@ -28,7 +28,7 @@ struct Place {
 };
 using Loop = std::pair<Place, Place>;
 
-// What lies between a label and a jump back to it.
+// A loop is the text between a label and a jump back to it.
 llvm::SmallVector<Loop> loopsOf(std::string_view ptx) {
   Place here;
   std::map<std::string_view, Place> labels;
