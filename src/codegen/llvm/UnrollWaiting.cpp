@@ -83,7 +83,7 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
   while (isAhead && trips < most && 2 * trips * loads <= mostLoads && 2 * trips * bytes <= mostBytes &&
          2 * trips * instructions <= mostInstructions)
     trips *= 2;
-  // Two trips of loads as wide would keep it from that.
+  // Of a small loop that is left alone the assembler takes more trips than fit here if loads are as wide.
   bool isLeft = most == mostOfUnknown && instructions <= smallLoop && tripsOfSmall * bytes > mostBytes;
   return isLeft ? 1 : trips;
 }

@@ -48,10 +48,10 @@ RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Archit
 RegisterBounds registersForSecondProgram(const Footprint &footprint, const Architecture &architecture);
 
 // Of a kernel without products that loads so many registers of a thread one behind the other, with nothing in
-// between that waits, and has loops or none: the bound with which as many warps run as hide what each waits
-// for. With fewer registers more warps run, and the assembler lets each load wait until the one before has
-// been used. None where its loads find room, or no more warps run; but programs of few warps then have the
-// bound of half as many.
+// between that waits (`inLoops`: it has loops): the bound with which as many warps run as hide what each
+// waits for. With fewer registers more warps run, and the assembler lets each load wait until the one before
+// has been used. None where its loads find room, or no more warps run; but programs of few warps then have
+// the bound of half as many.
 RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bool inLoops,
                                  const Architecture &architecture);
 

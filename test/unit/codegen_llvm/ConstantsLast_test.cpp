@@ -190,16 +190,19 @@ TEST(ConstantsLast, RowsThatAreComparedStay) {
 }
 
 TEST(ConstantsLast, ShiftedAndExtendedUnionsKeepTheirValues) {
-  // Bits of %t and of the constants are apart, also the sign's.
-  std::string text = "declare void @g(i64)\ndefine void @f(i32 %t) {\n%low = and i32 %t, 134217731\n", calls;
-  for (uint32_t bits : {4u, 8u, 1u << 21, 1u << 31}) {
+  // Of %t, which is 10, the bits 3 and 1: shifted by 28 the first one is the sign, as bits of constants are.
+  std::string text = "declare void @g(i64)\ndefine void @f(i32 %t) {\n%low = and i32 %t, 10\n", calls;
+  for (uint32_t bits : {1u, 4u, 1u << 21, 1u << 31}) {
     std::string k = std::to_string(bits);
     text += "%u" + k + " = or disjoint i32 %low, " + k + "\n";
     for (std::string widening : {"sext", "zext"}) {
       std::string name = widening + k;
-      text += "%s" + name + " = shl i32 %u" + k + ", 10\n%w" + name + " = " + widening + " i32 %s" + name +
-              " to i64\n%v" + name + " = " + widening + " i32 %u" + k + " to i64\n";
-      calls += "call void @g(i64 %w" + name + ")\ncall void @g(i64 %v" + name + ")\n";
+      for (std::string count : {"10", "28"})
+        text += "%s" + name + count + " = shl i32 %u" + k + ", " + count + "\n";
+      text += "%w" + name + " = " + widening + " i32 %s" + name + "10 to i64\n%x" + name + " = " + widening +
+              " i32 %s" + name + "28" + " to i64\n%v" + name + " = " + widening + " i32 %u" + k + " to i64\n";
+      for (std::string of : {"%w", "%x", "%v"})
+        calls += "call void @g(i64 " + of + name + ")\n";
     }
     calls += "%e" + k + " = zext i32 %u" + k + " to i64\ncall void @g(i64 %e" + k + ")\n";
   }
