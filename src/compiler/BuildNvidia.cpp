@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
 
-constexpr unsigned mostWarpsOfChains = 4; // of a program, that compute one thing after the other
 constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
@@ -132,7 +131,7 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
     assembleBound(nvidia::registersLeft, ptx, options, launch, assembled);
   // It also keeps to few registers for the sake of many programs, and computes one element after the other in
   // them: chains of which each step waits for the one before.
-  if (launch.warps <= mostWarpsOfChains && nvidia::computesBesideProducts(ptx))
+  if (nvidia::computesBesideProducts(ptx))
     assembleBound(nvidia::registersForChains, ptx, options, launch, assembled);
   // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
   // whose loads are under way while the many warps of this one meet, or wait for their own.

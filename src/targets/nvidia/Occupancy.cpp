@@ -12,7 +12,8 @@ constexpr unsigned registerGranule = 8;  // of a thread
 constexpr unsigned registerNames = 255;
 constexpr uint64_t systemBytes = 1024; // of shared memory, that each program takes besides its own
 
-constexpr unsigned mostBlocks = 32; // of a multiprocessor
+constexpr unsigned mostBlocks = 32;  // of a multiprocessor
+constexpr unsigned smallProgram = 4; // warps, that do not hide what each of them waits for
 
 unsigned inGranules(unsigned registers) {
   return (registers + registerGranule - 1) / registerGranule * registerGranule;
@@ -111,7 +112,6 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bo
                                  const Architecture &architecture) {
   constexpr unsigned manyWarps = 32, enoughWarps = 16; // of a multiprocessor
   constexpr unsigned gainingWarps = 20;                // that may become `enoughWarps`
-  constexpr unsigned smallProgram = 4;                 // warps
   constexpr unsigned leastOfSmall = 8;                 // registers, of a program's loads
   constexpr double leastLoaded = 2;                    // the same of other programs, for each that it takes
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
@@ -137,7 +137,7 @@ RegisterBounds registersForChains(const Footprint &footprint, const Architecture
   int most = mostRegisters(footprint.warps);
   if (footprint.warps > 2)
     most = std::min(most, int(registersOf(leastPrograms, 32 * footprint.warps)));
-  if (footprint.registers <= 0 || footprint.registers >= most)
+  if (footprint.warps > smallProgram || footprint.registers <= 0 || footprint.registers >= most)
     return {};
   return {{most}, NvidiaMachine(architecture).costs.spilledForOneMore};
 }

@@ -51,6 +51,7 @@ TEST(Occupancy, ChainsBetweenProductsHaveAllRegisters) {
   EXPECT_EQ(registersForChains({2, 96, 16 * 1024}, hopper).registers, Bounds{255});
   EXPECT_EQ(registersForChains({4, 96, 16 * 1024}, hopper).registers, Bounds{168});
   EXPECT_EQ(registersForChains({4, 168, 16 * 1024}, hopper).registers, Bounds{});
+  EXPECT_EQ(registersForChains({8, 64, 16 * 1024}, hopper).registers, Bounds{});
   EXPECT_EQ(registersForChains({2, 255, 16 * 1024}, hopper).registers, Bounds{});
   EXPECT_EQ(registersForChains({2, -1, 16 * 1024}, hopper).registers, Bounds{}); // the assembler did not say
 }
