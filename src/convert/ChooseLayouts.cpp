@@ -174,6 +174,11 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
   chooseAnchored(false);
   collectCarriedSums(function);
   chooseAnchored(true);
+  largestFirst_ = classes.leaders();
+  llvm::stable_sort(largestFirst_, [](Value a, Value b) {
+    return cast<RankedTensorType>(a.getType()).getNumElements() >
+           cast<RankedTensorType>(b.getType()).getNumElements();
+  });
   // What producers give and readers want, until nothing new is known; then one of those that waited.
   Derivations derivations(function, classes);
   std::array<size_t, 3> next = {}; // the leaders in front of it are chosen, one a round of chooseWaiting
@@ -220,28 +225,29 @@ void LayoutChoice::chooseBesideProducts(FuncOp function) {
 }
 
 // Chooses the first class that waits: those that loops keep and reduce, so that lines are loaded as they want
-// them, then those with accesses, then the others; false: none does.
+// them, then those with accesses, then the others; false: none does. The largest tiles of a round come first:
+// a line lies as the tile wants it that it is broadcast to, also where a thread has one element of either.
 bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 3> &next) {
-  const std::vector<Value> &leaders = classes_.leaders();
   auto isOfRound = [&](Value leader, unsigned round) {
     bool isAnchored = anchors_.contains(leader);
     return round == 0 ? !isAnchored && reduced_.trips(leader) > 1 : round == 2 || isAnchored;
   };
   for (unsigned round = 0; round != next.size(); ++round)
-    for (size_t &i = next[round]; i != leaders.size(); ++i) {
-      if (chosen_.contains(leaders[i]) || !isOfRound(leaders[i], round))
+    for (size_t &i = next[round]; i != largestFirst_.size(); ++i) {
+      Value leader = largestFirst_[i];
+      if (chosen_.contains(leader) || !isOfRound(leader, round))
         continue;
       if (round == 0)
-        reducedInTrips_.insert(leaders[i]);
-      auto sum = freeSums_.find(leaders[i]);
-      if (anchors_.contains(leaders[i]))
-        chooseByAnchors(leaders[i]);
+        reducedInTrips_.insert(leader);
+      auto sum = freeSums_.find(leader);
+      if (anchors_.contains(leader))
+        chooseByAnchors(leader);
       else if (sum != freeSums_.end())
-        chosen_.try_emplace(leaders[i],
+        chosen_.try_emplace(leader,
                             plain(sum->second.getOperands()[0].getType()).sliced(sum->second.getAxis()));
       else
-        chosen_.try_emplace(leaders[i], reduced(leaders[i], plain(leaders[i].getType())));
-      derivations.changed(leaders[i]);
+        chosen_.try_emplace(leader, reduced(leader, plain(leader.getType())));
+      derivations.changed(leader);
       return true;
     }
   return false;
