@@ -15,7 +15,7 @@ constexpr unsigned mostTrips = 8;          // at once
 constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: what is left is taken singly
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
 constexpr unsigned mostBytes = 160;        // of these together: registers hold them
-static const unsigned mostInstructions = getenv("TEGULA_EXP") ? atoi(getenv("TEGULA_EXP")) : 512; // of these together
+constexpr unsigned mostInstructions = 1024; // of these together
 constexpr unsigned tripsOfSmall = 4;       // that the assembler takes at once by itself
 constexpr unsigned smallLoop = 100;        // instructions of a loop of which it does (ptxas 13.0)
 

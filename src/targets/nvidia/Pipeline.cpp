@@ -9,6 +9,7 @@
 #include "ir/tile/Elementwise.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/ConstantFactors.h"
+#include "targets/nvidia/CopiesBehindReads.h"
 #include "targets/nvidia/DisjointOffsets.h"
 #include "targets/nvidia/EqualPieces.h"
 #include "targets/nvidia/GatheredBytes.h"
@@ -307,6 +308,10 @@ constexpr Pass compareOnce{
     "share-comparisons", "llvm",
     "comparisons of one number with a thread's elements become those of one difference with constants",
     eachCode<shareComparisons>};
+constexpr Pass moveCopies{
+    "move-copies-behind-reads", "llvm",
+    "copies of later trips start beside the products of single warps, behind the reads of their factors",
+    eachCode<moveCopiesBehindReads>};
 constexpr Pass sinkMasks{
     "sink-comparisons", "llvm",
     "comparisons that only another block needs, a mask ahead of copies say, are made there: "
@@ -432,6 +437,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &sumOffsets},
     {"optimize", &sumOnce},
     {"optimize", &compareOnce},
+    {"optimize", &moveCopies, hasAsyncCopy},
     {"optimize", &sinkMasks},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
