@@ -1,4 +1,5 @@
 #include "convert/TileToSimt.h"
+#include "analysis/ConstantSteps.h"
 #include "analysis/UsualStride.h"
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Runs.h"
@@ -88,7 +89,7 @@ private:
   // The layout in which a memory access happens: its class's, unless that one scatters.
   void decideAccess(Operation *op) {
     Value pointers = op->getOperand(0);
-    Value mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+    Value mask = maskOf(op);
     std::string why;
     unsigned dim = axes_.order(pointers)[0];
     unsigned width = axes_.accessWidth(pointers, mask, dim, choice_.accessBits(op), &why);
@@ -184,6 +185,34 @@ private:
     return apart >= lineBytes / 2 && std::min(lineBytes, apart) >= 4 * std::min(lineBytes, whole);
   }
 
+  // Does an access like this one, close to it, take turns with it (transforms/PairAccesses.h)?
+  bool isPaired(Operation *op) {
+    constexpr unsigned mostBetween = 4; // accesses of the same kind
+    auto takesTurns = [&](Operation *other) {
+      return other->getName() == op->getName() && other->getNumOperands() == op->getNumOperands() &&
+             other->getOperand(0).getType() == op->getOperand(0).getType() && maskOf(other) == maskOf(op) &&
+             analysis::turnsOf(op->getOperand(0), other->getOperand(0), axes_) != 0;
+    };
+    for (bool isAhead : {false, true}) {
+      unsigned passed = 0;
+      for (Operation *other = op; passed <= mostBetween;) {
+        other = isAhead ? other->getPrevNode() : other->getNextNode();
+        if (!other || isa<LoopLikeOpInterface, scf::IfOp>(other))
+          break;
+        if (!isa<LoadOp, StoreOp>(other))
+          continue;
+        if (takesTurns(other))
+          return true;
+        ++passed;
+      }
+    }
+    return false;
+  }
+
+  static Value maskOf(Operation *op) {
+    return isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+  }
+
   // The bytes from one lane's element to the next one's, as the layout has them and if neighbours lay in
   // neighbouring lanes, of an access that moves elements one by one; 0: it does not, or that is not known.
   std::pair<double, double> bytesBetweenLanes(Operation *op, const Layout &own, unsigned width,
@@ -191,7 +220,7 @@ private:
     Value pointers = op->getOperand(0);
     std::optional<double> stride =
         width == 1 && !isVolatile(op) ? analysis::usualStride(pointers, dim) : std::nullopt;
-    if (!stride || *stride == 0)
+    if (!stride || *stride == 0 || (isa<LoadOp, StoreOp>(op) && isPaired(op)))
       return {0, 1};
     Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
     double bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);

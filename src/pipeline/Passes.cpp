@@ -18,6 +18,7 @@
 #include "transforms/NestFlatLoops.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/OrderPrograms.h"
+#include "transforms/PairAccesses.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/PredicateLoads.h"
@@ -334,6 +335,14 @@ const Pass sinkStandIns{
     "sink-stand-ins", "simt", "addresses of copies by all threads are computed only where no box fits",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkStandIns(function); });
+    }};
+const Pass pairAccesses{
+    "pair-accesses", "simt",
+    "loads, and stores, of tiles whose elements take turns in memory become accesses of pairs",
+    [](Unit &unit) {
+      return eachFunction(unit, [&](tile::FuncOp function) {
+        transforms::pairAccesses(function, unit.machine, unit.remarks);
+      });
     }};
 const Pass rotateWhiles{
     "rotate-whiles", "simt",

@@ -15,7 +15,8 @@ extern const Pass markVolatileStores, relaxSums, countWhiles, unswitchLoops, hoi
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
     startLoads, pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared,
-    insertBarriers, recomputeInTrips, rotateWhiles, sinkStandIns, unrollElementwiseLoops, unrollShortLoops;
+    insertBarriers, pairAccesses, recomputeInTrips, rotateWhiles, sinkStandIns, unrollElementwiseLoops,
+    unrollShortLoops;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

@@ -131,6 +131,8 @@ void keepRolled(llvm::BranchInst *latch);
 // The families. Each lowers its ops completely.
 void emitLoad(Emitter &e, tile::LoadOp op);
 void emitStore(Emitter &e, tile::StoreOp op);
+void emitLoadPairs(Emitter &e, LoadPairsOp op);
+void emitStorePairs(Emitter &e, StorePairsOp op);
 void emitVolatile(Emitter &e, tile::LoadOp op); // in Atomic.cpp
 void emitAtomic(Emitter &e, tile::AtomicRMWOp op);
 void emitAtomic(Emitter &e, tile::AtomicCASOp op);

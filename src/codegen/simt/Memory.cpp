@@ -137,4 +137,57 @@ void emitStore(Emitter &e, StoreOp op) {
   }
 }
 
+void emitLoadPairs(Emitter &e, LoadPairsOp op) {
+  Layout layout = layoutOf(op.getFirst());
+  llvm::Type *element = e.type(elementType(op.getFirst().getType()));
+  unsigned width = op.getWidth();
+  Access access{.element = element, .count = 2 * width, .cache = op.getCache(), .evict = op.getEvict()};
+  Registers first(layout.size(Axis::Register), nullptr), second = first;
+  for (unsigned reg = 0; reg < first.size(); reg += width) {
+    if (!layout.isLive(reg))
+      continue;
+    access.pointer = e.registers(op.getPtr())[reg];
+    access.predicate = e.inside(layout, reg);
+    if (op.getMask())
+      access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
+    Registers others;
+    for (unsigned i = 0; op.getFirstOther() && i != width; ++i) {
+      others.push_back(e.registers(op.getFirstOther())[reg + i]);
+      others.push_back(e.registers(op.getSecondOther())[reg + i]);
+    }
+    Hardware::Values loaded = e.hardware.load(e.builder, access, others);
+    for (unsigned i = 0; i != width; ++i) {
+      first[reg + i] = loaded[2 * i];
+      second[reg + i] = loaded[2 * i + 1];
+    }
+  }
+  e.set(op.getFirst(), std::move(first));
+  e.set(op.getSecond(), std::move(second));
+}
+
+void emitStorePairs(Emitter &e, StorePairsOp op) {
+  Layout layout = layoutOf(op.getFirst());
+  llvm::Type *element = e.type(elementType(op.getFirst().getType()));
+  unsigned width = op.getWidth();
+  Access access{.element = element, .count = 2 * width, .cache = op.getCache(), .evict = op.getEvict()};
+  const Registers pointers = e.registers(op.getPtr()), first = e.registers(op.getFirst()),
+                  second = e.registers(op.getSecond());
+  llvm::Value *isFirstCopy = e.isFirstCopy(layout);
+  uint32_t repeated = layout.freeBits(Axis::Register);
+  for (unsigned reg = 0; reg < layout.size(Axis::Register); reg += width) {
+    if (!layout.isLive(reg) || (reg & repeated))
+      continue;
+    access.pointer = pointers[reg];
+    access.predicate = e.both(isFirstCopy, e.inside(layout, reg));
+    if (op.getMask())
+      access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
+    Registers stored;
+    for (unsigned i = 0; i != width; ++i) {
+      stored.push_back(first[reg + i]);
+      stored.push_back(second[reg + i]);
+    }
+    e.hardware.store(e.builder, access, stored);
+  }
+}
+
 } // namespace tegula::simt

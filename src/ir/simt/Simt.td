@@ -182,6 +182,39 @@ def Simt_LocalLoadOp : Simt_Op<"local_load"> {
   let hasVerifier = 1;
 }
 
+def Simt_LoadPairsOp : Simt_Op<"load_pairs", [AttrSizedOperandSegments, AllTypesMatch<["first", "second"]>]> {
+  let summary = "loads two tiles whose elements take turns in memory";
+  let description = [{
+    Behind each element of `first`, at the addresses `ptr`, lies one of `second`. `width` neighbours of both are one
+    access. Where the mask is false nothing is read; the elements are those of the others, or 0 without them.
+  }];
+  let arguments = (ins Arg<AnyRankedTensor, "", [MemRead<Simt_GlobalMemory>]>:$ptr, Optional<AnyRankedTensor>:$mask,
+                   Optional<AnyRankedTensor>:$firstOther, Optional<AnyRankedTensor>:$secondOther, I32Attr:$width,
+                   DefaultValuedAttr<Tile_CacheModifier, "::tegula::tile::CacheModifier::None">:$cache,
+                   DefaultValuedAttr<Tile_Eviction, "::tegula::tile::Eviction::Normal">:$evict);
+  let results = (outs AnyRankedTensor:$first, AnyRankedTensor:$second);
+  let assemblyFormat = [{
+    $width `at` $ptr (`mask` $mask^)? (`other` $firstOther^ `,` $secondOther)? attr-dict `:` type($ptr) `->` type($first)
+    `,` type($second) (`mask` type($mask)^)? (`other` type($firstOther)^ `,` type($secondOther))?
+  }];
+}
+
+def Simt_StorePairsOp : Simt_Op<"store_pairs", [AllTypesMatch<["first", "second"]>]> {
+  let summary = "stores two tiles whose elements take turns in memory";
+  let description = [{
+    An element of `second` goes behind each of `first`, which go to the addresses `ptr`. `width` neighbours of both are
+    one access. Where the mask is false nothing is written.
+  }];
+  let arguments = (ins Arg<AnyRankedTensor, "", [MemWrite<Simt_GlobalMemory>]>:$ptr, AnyRankedTensor:$first,
+                   AnyRankedTensor:$second, Optional<AnyRankedTensor>:$mask, I32Attr:$width,
+                   DefaultValuedAttr<Tile_CacheModifier, "::tegula::tile::CacheModifier::None">:$cache,
+                   DefaultValuedAttr<Tile_Eviction, "::tegula::tile::Eviction::Normal">:$evict);
+  let assemblyFormat = [{
+    $first `,` $second `,` $width `at` $ptr (`mask` $mask^)? attr-dict `:` type($first) `,` type($second) `,` type($ptr)
+    (`mask` type($mask)^)?
+  }];
+}
+
 def Simt_PieceOp : Simt_Op<"piece", [Pure]> {
   let summary = "one of equal pieces of a tile, side by side along a dimension";
   let description = [{

@@ -425,6 +425,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::sinkStandIns, hasBulkCopy},
     {"simt", &pipeline::unrollShortLoops},
     {"simt", &pipeline::rotateWhiles},
+    {"simt", &pipeline::pairAccesses},
     {"simt", &refuseUnlowered}, // what passes made, too
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},
