@@ -50,10 +50,17 @@ Steps timesConstant(Steps steps, int64_t factor) {
 
 // Behind an extension: a group that begins at a multiple of all its steps does not wrap within.
 Steps extended(Steps steps) {
-  bool isWhole =
-      steps.step >= 0 &&
-      int64_t(llvm::PowerOf2Ceil(uint64_t(steps.step) * uint64_t(steps.group))) <= steps.divisibility;
-  return steps.step == 0 || isWhole ? steps : Steps{0, 1, steps.divisibilityAt(1)};
+  auto isWhole = [&] {
+    return steps.step >= 0 &&
+           int64_t(llvm::PowerOf2Ceil(uint64_t(steps.step) * uint64_t(steps.group))) <= steps.divisibility;
+  };
+  while (steps.step != 0 && !isWhole()) {
+    if (steps.group == 1)
+      return {0, 1, steps.divisibility};
+    int64_t half = steps.group / 2;
+    steps = {steps.step, half, steps.divisibilityAt(half)};
+  }
+  return steps;
 }
 
 class Walk {

@@ -26,14 +26,13 @@ struct TileAccess {
   RankedTensorType type() const { return cast<RankedTensorType>(pointers.getType()); }
   bool isLike(const TileAccess &b) const {
     return type() == b.type() && mask == b.mask && bool(other) == bool(b.other) && cache == b.cache &&
-           evict == b.evict;
+           evict == b.evict && op->hasAttr(simt::ownedName) == b.op->hasAttr(simt::ownedName);
   }
 };
 
 std::optional<TileAccess> accessOf(Operation *op) {
   auto width = op->getAttrOfType<IntegerAttr>(simt::widthName);
-  if (!width || width.getInt() != 1 || isVolatile(op) || op->hasAttr(simt::ownedName) ||
-      op->hasAttr(unreadName))
+  if (!width || width.getInt() != 1 || isVolatile(op) || op->hasAttr(unreadName))
     return std::nullopt;
   std::optional<TileAccess> access;
   if (auto load = dyn_cast<LoadOp>(op))
@@ -140,6 +139,8 @@ private:
     Type tile = first.op->getResult(0).getType();
     auto both = simt::LoadPairsOp::create(builder, loc, tile, tile, pointers, first.mask, first.other,
                                           second.other, width, first.cache, first.evict);
+    if (earlier.op->hasAttr(simt::ownedName))
+      both->setAttr(simt::ownedName, builder.getUnitAttr());
     first.op->getResult(0).replaceAllUsesWith(both.getFirst());
     second.op->getResult(0).replaceAllUsesWith(both.getSecond());
   }

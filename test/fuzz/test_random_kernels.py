@@ -14,7 +14,7 @@ import random_kernels
 import sources
 from random_kernels import data
 
-SEEDS = [first + i for first, count in zip(random_kernels.KINDS, (60, 45, 40), strict=True) for i in range(count)]
+SEEDS = [first + i for first, count in zip(random_kernels.KINDS, (60, 45, 40, 30), strict=True) for i in range(count)]
 TARGETS = ["cpu", pytest.param("sim", marks=pytest.mark.sim), pytest.param("cuda", marks=pytest.mark.gpu)]
 # Of the largest element. Factors of f32 are cut to tf32 on GPUs.
 ALLOWED = {"f32": 3e-3, "f16": 3e-3, "bf16": 8e-3, "i8": 0, "i32": 0}

@@ -11,8 +11,8 @@ never asks whether the kernel is small, `draft.size` does. `python3 bench/gpu/ra
 """
 import random
 
-from . import (attention, attention_backward, column_loops, filters, hinted_loops, linear_attention, orders, places, products, recurrences, rows,
-               segments, serving, several_products, training)
+from . import (attention, attention_backward, column_loops, filters, hinted_loops, interleaved, linear_attention, orders, places, products,
+               recurrences, rows, segments, serving, several_products, training)
 from .kernel import Draft, Kernel
 
 # Each kind with how often it comes up, by the first seed of those kinds: a seed stays the kernel that it was.
@@ -22,7 +22,7 @@ FIRST_KINDS = {"rows": (rows.write, 5), "column loops": (column_loops.write, 4),
 LATER_KINDS = {"attention backward": (attention_backward.write, 3), "serving": (serving.write, 4), "segments": (segments.write, 3),
                "filters": (filters.write, 3), "training": (training.write, 4)}
 NEWEST_KINDS = {"hinted loops": (hinted_loops.write, 3), "several products": (several_products.write, 4), "orders": (orders.write, 4)}
-KINDS = {0: FIRST_KINDS, 100_000: LATER_KINDS, 200_000: NEWEST_KINDS}
+KINDS = {0: FIRST_KINDS, 100_000: LATER_KINDS, 200_000: NEWEST_KINDS, 300_000: {"interleaved": (interleaved.write, 1)}}
 
 
 def names():

@@ -143,11 +143,12 @@ void emitLoadPairs(Emitter &e, LoadPairsOp op) {
   unsigned width = op.getWidth();
   Access access{.element = element, .count = 2 * width, .cache = op.getCache(), .evict = op.getEvict()};
   Registers first(layout.size(Axis::Register), nullptr), second = first;
+  llvm::Value *isFirstCopy = op->hasAttr(ownedName) ? e.isFirstCopy(layout) : nullptr;
   for (unsigned reg = 0; reg < first.size(); reg += width) {
     if (!layout.isLive(reg))
       continue;
     access.pointer = e.registers(op.getPtr())[reg];
-    access.predicate = e.inside(layout, reg);
+    access.predicate = e.both(isFirstCopy, e.inside(layout, reg));
     if (op.getMask())
       access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
     Registers others;

@@ -1,6 +1,7 @@
 // Every fact that is claimed of the values of a random program holds of what the reference
 // computes, at each coordinate.
 #include "analysis/AxisInfo.h"
+#include "analysis/ConstantSteps.h"
 #include "interp/Interp.h"
 
 #include "mlir/Parser/Parser.h"
@@ -166,7 +167,67 @@ std::string broken(const AxisInfo &info, mlir::Type element, const int64_t *valu
   return "";
 }
 
-void check(unsigned seed, bool trusted, int64_t &claims) {
+// The same of a claim about steps along a dimension.
+std::string broken(const analysis::Steps &steps, unsigned dim, mlir::Type element, const int64_t *values) {
+  unsigned bits = isa<tile::PointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  uint64_t width = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      int64_t index = dim == 0 ? i : j, stride = dim == 0 ? columns : 1, inGroup = index % steps.group;
+      uint64_t value = uint64_t(values[i * columns + j]),
+               first = uint64_t(values[i * columns + j - inGroup * stride]);
+      std::string place = " at " + std::to_string(i) + ", " + std::to_string(j);
+      if (((first + uint64_t(inGroup * steps.step)) & width) != (value & width))
+        return "steps of " + std::to_string(steps.step) + " in groups of " + std::to_string(steps.group) +
+               place;
+      if (inGroup == 0 && (value & width) % uint64_t(steps.divisibility) != 0)
+        return "first of groups by " + std::to_string(steps.divisibility) + place;
+    }
+  return "";
+}
+
+// A value of the program, and what the reference computed of it.
+struct Computed {
+  mlir::Value value;
+  const int64_t *elements;
+};
+
+// What is claimed of steps, and of the distances between two values.
+struct StepClaims {
+  int64_t steps = 0, distances = 0;
+};
+
+std::string brokenSteps(llvm::ArrayRef<Computed> computed, analysis::AxisInfoAnalysis &analysis,
+                        StepClaims &claims) {
+  for (const Computed &each : computed)
+    for (unsigned d = 0; d < 2; ++d) {
+      analysis::Steps steps = analysis::stepsAlong(each.value, d, analysis);
+      claims.steps += steps.group > 1 && steps.step > 1;
+      mlir::Type element = tile::elementType(each.value.getType());
+      if (std::string fault = broken(steps, d, element, each.elements); !fault.empty())
+        return fault;
+    }
+  for (const Computed &from : computed)
+    for (const Computed &to : computed) {
+      if (&from == &to || from.value.getType() != to.value.getType())
+        continue;
+      std::optional<int64_t> distance = analysis::distanceBetween(from.value, to.value, analysis);
+      if (!distance)
+        continue;
+      claims.distances += *distance != 0;
+      mlir::Type element = tile::elementType(from.value.getType());
+      bool isPointer = isa<tile::PointerType>(element);
+      unsigned bits = isPointer ? 64 : element.getIntOrFloatBitWidth();
+      uint64_t width = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1, unit = isPointer ? 4 : 1;
+      for (int64_t i = 0; i < count; ++i)
+        if (((uint64_t(from.elements[i]) + uint64_t(*distance) * unit - uint64_t(to.elements[i])) & width) !=
+            0)
+          return "distance of " + std::to_string(*distance) + " at " + std::to_string(i);
+    }
+  return "";
+}
+
+void check(unsigned seed, bool trusted, int64_t &claims, StepClaims &stepClaims) {
   Program program(seed, trusted);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   tile::loadDialects(context);
@@ -189,6 +250,7 @@ void check(unsigned seed, bool trusted, int64_t &claims) {
 
   // The values in the order of the text: those that were stored.
   size_t at = 0;
+  llvm::SmallVector<Computed> computed;
   for (mlir::Operation &op : function.getBody().front()) {
     if (at == program.stored.size())
       break;
@@ -208,22 +270,30 @@ void check(unsigned seed, bool trusted, int64_t &claims) {
     ASSERT_EQ(fault, "") << shown << "\nn " << int32_t(n) << ", k " << int32_t(k) << ", m " << int32_t(m)
                          << "\n"
                          << program.text();
+    computed.push_back({op.getResult(0), &out[at * count]});
     ++at;
   }
   ASSERT_EQ(at, program.stored.size());
+  ASSERT_EQ(brokenSteps(computed, analysis, stepClaims), "")
+      << "n " << int32_t(n) << ", k " << int32_t(k) << ", m " << int32_t(m) << "\n"
+      << program.text();
 }
 
 TEST(AxisInfoSoundness, ProvenFactsHoldWhateverWraps) {
   int64_t claims = 0;
+  StepClaims stepClaims;
   for (unsigned seed = 1; seed <= 400 && !HasFatalFailure(); ++seed)
-    check(seed, false, claims);
+    check(seed, false, claims, stepClaims);
   EXPECT_GT(claims, 3000);
+  EXPECT_GT(stepClaims.steps, 100);
+  EXPECT_GT(stepClaims.distances, 100);
 }
 
 TEST(AxisInfoSoundness, TrustedFactsHoldOfIndicesInRange) {
   int64_t claims = 0;
+  StepClaims stepClaims;
   for (unsigned seed = 1; seed <= 300 && !HasFatalFailure(); ++seed)
-    check(seed, true, claims);
+    check(seed, true, claims, stepClaims);
   EXPECT_GT(claims, 3000);
 }
 
