@@ -220,11 +220,15 @@ private:
     Value pointers = op->getOperand(0);
     std::optional<double> stride =
         width == 1 && !isVolatile(op) ? analysis::usualStride(pointers, dim) : std::nullopt;
-    if (!stride || *stride == 0 || (isa<LoadOp, StoreOp>(op) && isPaired(op)))
+    if (!stride || *stride == 0)
       return {0, 1};
     Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
-    double bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
-    return {own.contiguous(dim) * bytes, bytes};
+    double bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8), apart = own.contiguous(dim) * bytes;
+    if (!isa<LoadOp, StoreOp>(op) || !isPaired(op))
+      return {apart, bytes};
+    // The gaps are the other one's elements: whole accesses of a run of both follow each other.
+    return {apart,
+            isa<StoreOp>(op) ? std::max(apart, sectorBytes) : std::max(bytes, machine_.accessBits / 8.0)};
   }
 
   // Does each thread load so much of what others load, too, beside the products of a loop, that it had better

@@ -51,8 +51,9 @@ def add(x, out, B: tl.constexpr):
     tl.atomic_add(out + 2 * i, tl.load(x + i))
 
 
+# Of two that take turns a lane loads a pair.
 # PACK: [[LANES:#layout[0-9]*]] = #simt.layout<"{{.*}} lane=[(1),(2),(4),(8),(16)]
-# PACK: tt.load {{.*}}[[LANES]]>
+# PACK: simt.load_pairs 1 at {{.*}}[[LANES]]>
 # PACK: simt.convert
 # PACK: tt.store {{.*}}simt.width = 16
 @triton.jit
