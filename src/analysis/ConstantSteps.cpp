@@ -44,15 +44,22 @@ Steps sumOf(const Steps &a, const Steps &b) {
 
 Steps timesConstant(Steps steps, int64_t factor) {
   steps.step *= factor;
-  steps.divisibility = std::min(mostDivisor, steps.divisibility * powerOfTwoIn(factor));
+  steps.divisibility =
+      std::min(mostDivisor, steps.divisibility * std::min(mostDivisor, powerOfTwoIn(factor)));
   return steps;
 }
 
-// Behind an extension: a group that begins at a multiple of all its steps does not wrap within.
-Steps extended(Steps steps) {
+// The first power of two at which integers like the value change their sign.
+int64_t signOf(Value value) {
+  Type element = elementType(value.getType());
+  return int64_t(1) << (element.isIntOrFloat() ? std::min(62u, element.getIntOrFloatBitWidth() - 1) : 62u);
+}
+
+// Behind an extension of `value`: a group that begins at a multiple of all its steps does not wrap within.
+Steps extended(Value value, Steps steps) {
   auto isWhole = [&] {
-    return steps.step >= 0 &&
-           int64_t(llvm::PowerOf2Ceil(uint64_t(steps.step) * uint64_t(steps.group))) <= steps.divisibility;
+    return steps.step >= 0 && int64_t(llvm::PowerOf2Ceil(uint64_t(steps.step) * uint64_t(steps.group))) <=
+                                  std::min(steps.divisibility, signOf(value));
   };
   while (steps.step != 0 && !isWhole()) {
     if (steps.group == 1)
@@ -96,12 +103,12 @@ private:
     if (isa<BroadcastOp>(op))
       return of(op->getOperand(0), dim);
     if (isa<arith::ExtSIOp, arith::ExtUIOp>(op))
-      return extended(of(op->getOperand(0), dim));
+      return extended(op->getOperand(0), of(op->getOperand(0), dim));
     if (isa<arith::AddIOp>(op))
       return sumOf(of(op->getOperand(0), dim), of(op->getOperand(1), dim));
     if (auto add = dyn_cast<AddPtrOp>(op))
-      return sumOf(of(add.getPtr(), dim),
-                   timesConstant(extended(of(add.getOffset(), dim)), bytesOfElement(add.getResult())));
+      return sumOf(of(add.getPtr(), dim), timesConstant(extended(add.getOffset(), of(add.getOffset(), dim)),
+                                                        bytesOfElement(add.getResult())));
     if (isa<arith::MulIOp, arith::ShLIOp>(op))
       for (unsigned i : {0u, 1u})
         if (std::optional<int64_t> factor = factorOf(op, i))
@@ -170,7 +177,7 @@ private:
     if (!found || *found == 0)
       return found;
     Value least = *found > 0 ? from : to;
-    return std::abs(*found) < divisorOf(least, axes_) ? found : std::nullopt;
+    return std::abs(*found) < std::min(divisorOf(least, axes_), signOf(least)) ? found : std::nullopt;
   }
 
   std::optional<int64_t> ofOperands(Operation *a, Operation *b) {

@@ -1,4 +1,8 @@
 """Small loops whose trips wait for memory take several trips at once: whatever their number, each trip counts once, in its order."""
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -64,3 +68,25 @@ def test_each_trip_counts_once(target, form, first, last, step):
     out = torch.full((2, B + 1), float("nan"))
     combine_kernel[(2,)](values, weights, out, first, last, B, B=B, STEP=step, FORM=form)
     assert_same(out, expected(values, weights, form, range(first, last, step)))
+
+
+@triton.jit
+def sums_kernel(x, out, n, B: tl.constexpr):
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, n, B):
+        total += tl.load(x + tl.program_id(0) * n + start + tl.arange(0, B)).to(tl.float32)
+    tl.store(out + tl.program_id(0), tl.sum(total, 0))
+
+
+LAYERNORM = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "layernorm.py"
+
+
+@pytest.mark.parametrize("kernel, signature, loads", [
+    (f"{__file__}::sums_kernel", "x=*f16:16,out=*f32:16,n=i32:16,B=1024", 4 * 2 + 2),  # four trips at once, and one
+    # Three loops, of which one stores: of x, x, and x with its weights and biases. As many rows run as have registers.
+    (f"{LAYERNORM}::layernorm_kernel", "x_ptr=*f16:16,weight_ptr=*f16:16,bias_ptr=*f16:16,out_ptr=*f16:16,mean_ptr=*f32:16,rstd_ptr=*f32:16,"
+     "x_stride=i32:16,out_stride=i32:16,n_columns=i32:16,eps=f32,BLOCK=1024", 2 + 2 + 3 * 2)])
+def test_wide_loads_of_several_trips_start_together_unless_rows_are_stored(build_dir, kernel, signature, loads):
+    text = subprocess.run([build_dir / "bin" / "tegula", "compile", kernel, "--target", "sm_90a", "--num-warps", "2", "--signature", signature,
+                           "--emit", "ptx"], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert len(re.findall(r"ld\.global\.v4", text)) == loads

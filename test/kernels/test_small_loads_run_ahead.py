@@ -229,11 +229,11 @@ def test_lines_of_scales(target, trips, group, columns, stages):
 
 @pytest.mark.sim
 def test_lines_of_scales_start_behind_the_last_read_of_those_before(monkeypatch):
-    """Eight registers wait for one trip, though copies start two trips ahead: once ahead of the loop, once in it."""
+    """Eight registers, which two accesses bring, wait for one trip, though copies start two trips ahead: once ahead of the loop, once in it."""
     monkeypatch.setattr(scaled_words_kernel, "target", "ptxvm")
     f16, i32, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14, dtype=torch.int32), torch.empty(2**14)
     kernel = scaled_words_kernel.warmup(f16, i32, f16, f32, 32, 16, 64, M=64, N=64, K=32, num_stages=3, num_warps=4, arch="sm90a", grid=(1,))
-    assert kernel.asm["ptx"].count("ld.global") == 2
+    assert kernel.asm["ptx"].count("ld.global") == 2 * 2
 
 
 @triton.jit

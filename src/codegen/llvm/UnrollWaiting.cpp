@@ -11,13 +11,14 @@ namespace tegula::codegen {
 
 namespace {
 
-constexpr unsigned mostTrips = 8;          // at once
-constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: what is left is taken singly
-constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
-constexpr unsigned mostBytes = 160;        // of these together: registers hold them
+constexpr unsigned mostTrips = 8;     // at once
+constexpr unsigned mostOfUnknown = 4; // the same, where there may be fewer: what is left is taken singly
+constexpr unsigned mostLoads = 16;    // of these together: so many hide what memory takes
+constexpr unsigned mostBytes = 160;   // of these together: registers hold them
 constexpr unsigned mostInstructions = 1024; // of these together
-constexpr unsigned tripsOfSmall = 4;       // that the assembler takes at once by itself
-constexpr unsigned smallLoop = 100;        // instructions of a loop of which it does (ptxas 13.0)
+constexpr unsigned narrowBytes = 8;         // of a load that brings so little that few are under way
+constexpr unsigned tripsOfSmall = 4;        // that the assembler takes at once by itself
+constexpr unsigned smallLoop = 100;         // instructions of a loop of which it does (ptxas 13.0)
 
 // The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
 const llvm::Value *addressOfLoad(const llvm::Instruction &instruction) {
@@ -50,8 +51,17 @@ bool followsFromTrip(const llvm::Value *value, const llvm::Loop &loop) {
   return true;
 }
 
-// The number of trips to take at once; 1: the loop stays.
-unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
+// Does a loop write memory, of any kind, or do threads meet in it?
+bool writesInLoops(const llvm::Function &function, const llvm::LoopInfo &loops) {
+  return llvm::any_of(function, [&](const llvm::BasicBlock &block) {
+    return loops.getLoopFor(&block) && llvm::any_of(block, [](const llvm::Instruction &each) {
+             return each.mayWriteToMemory() && !addressOfLoad(each);
+           });
+  });
+}
+
+// The number of trips to take at once; 1: the loop stays. `narrowOnly`: of loads up to `narrowBytes` each.
+unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution, bool narrowOnly) {
   const llvm::BasicBlock *latch = loop.getLoopLatch();
   if (!loop.isInnermost() || !latch || loop.getExitingBlock() != latch ||
       !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
@@ -71,7 +81,10 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
       ++instructions;
       if (const llvm::Value *address = addressOfLoad(each)) {
         ++loads;
-        bytes += layout.getTypeStoreSize(each.getType());
+        const uint64_t size = layout.getTypeStoreSize(each.getType());
+        if (narrowOnly && size > narrowBytes)
+          return 1;
+        bytes += size;
         isAhead |= followsFromTrip(address, loop);
       } else if (each.mayReadOrWriteMemory() || each.mayHaveSideEffects()) {
         return 1;
@@ -93,9 +106,12 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
 llvm::PreservedAnalyses UnrollWaiting::run(llvm::Function &function,
                                            llvm::FunctionAnalysisManager &analyses) {
   auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
-  bool isAny = false;
-  for (llvm::Loop *loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
-    if (unsigned trips = tripsOf(*loop, evolution); trips != 1) {
+  const llvm::LoopInfo &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  // A program that writes as it reads, rows say, is one of as many as there are rows: others fill its waits,
+  // as long as registers leave room for them.
+  bool narrowOnly = writesInLoops(function, loops), isAny = false;
+  for (llvm::Loop *loop : loops.getLoopsInPreorder())
+    if (unsigned trips = tripsOf(*loop, evolution, narrowOnly); trips != 1) {
       llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.count", trips);
       isAny = true;
     }

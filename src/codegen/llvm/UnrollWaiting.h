@@ -8,7 +8,8 @@ namespace tegula::codegen {
 // takes several trips at once: their loads then start together. Such loops add up what a few programs,
 // experts or pages left, or rows, and would wait for memory once a trip: where few programs are launched,
 // nothing else fills that time. Loops that store, those whose threads meet or exchange values, and loops in
-// others whose number of trips is not known stay as they are.
+// others whose number of trips is not known stay as they are; so do wide loads of a kernel that has a loop of
+// those, as a norm of rows has, of which as many programs run as have registers.
 struct UnrollWaiting : llvm::PassInfoMixin<UnrollWaiting> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };

@@ -130,6 +130,19 @@ TEST(ConstantDistances, StopWhereASumMayWrapBehindAnExtension) {
             std::nullopt);
 }
 
+TEST(ConstantDistances, OfBytesStopWhereTheirSumWraps) {
+  // 0 + 100 + 100 is -56 in eight bits.
+  const std::string bytes =
+      "%zero = arith.constant dense<0> : tensor<64xi8>\n%hundred = arith.constant dense<100> : "
+      "tensor<64xi8>\n%byte = arith.trunci %k : tensor<64xi32> to tensor<64xi8>\n"
+      "%x = arith.muli %byte, %zero : tensor<64xi8>\n%y = arith.addi %x, %hundred : tensor<64xi8>\n"
+      "%z = arith.addi %y, %hundred : tensor<64xi8>\n";
+  auto widened = [](const std::string &name, const std::string &of) {
+    return "%" + name + " = arith.extsi %" + of + " {" + name + "} : tensor<64xi8> to tensor<64xi32>\n";
+  };
+  EXPECT_NE(distanceOf(bytes + widened("a", "x") + widened("b", "z")), 200);
+}
+
 TEST(Turns, AreTakenByElementsOfWhichEverySecondIsTheOthers) {
   const std::string both = twice + number("one", 1) + op("x", "addi %e, %n") + op("y", "addi %x, %one");
   EXPECT_EQ(turnsOf(both + address("q", "x", "a") + address("s", "y", "b")), 1);

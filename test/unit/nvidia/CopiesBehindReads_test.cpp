@@ -19,10 +19,14 @@ struct Case {
   std::string inCopies, aheadOfReads;
   std::string copy =
       "call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %to, ptr addrspace(1) %from)";
+  int copies = 4;
 };
 
 // A trip of two steps; each reads a word of each factor.
 std::string loopOf(const Case &each) {
+  std::string copies;
+  for (int i = 0; i != each.copies; ++i)
+    copies += each.copy + "\n";
   std::string trip = "trip:\ncall void @llvm.nvvm.cp.async.commit.group()\n" + each.aheadOfReads;
   auto reads = [&](const std::string &step, int at) {
     for (std::string factor : {"a", "b"}) {
@@ -63,7 +67,7 @@ std::string loopOf(const Case &each) {
          "\ncopies:\n%to = getelementptr i8, ptr addrspace(3) %shared, i32 4096\n"
          "%place = getelementptr i8, ptr addrspace(1) %in, i32 %i\n"
          "%from = getelementptr i8, ptr addrspace(1) %place, i32 -32\n" +
-         each.inCopies + each.copy + "\nbr label %trip\n" + trip +
+         each.inCopies + copies + "br label %trip\n" + trip +
          "%next = add i32 %i, 1\n%again = icmp slt i32 %next, %n\nbr i1 %again, label %loop, label %end\n"
          "end:\nstore float %s1, ptr %out\nret void\n}\n";
 }
@@ -106,16 +110,25 @@ std::vector<std::string> orderOf(const Case &each, std::string *text = nullptr) 
 
 using Order = std::vector<std::string>;
 
+// Of a loop with `copies`: behind the first step's reads. `first`: what comes ahead of them.
+Order moved(int copies, Order first = {}) {
+  Order order = std::move(first);
+  for (int i = 0; i != 2; ++i)
+    order.push_back("read");
+  order.insert(order.end(), size_t(copies), "copy");
+  for (const char *each : {"commit", "read", "read", "product", "product"})
+    order.push_back(each);
+  return order;
+}
+
 TEST(CopiesBehindReads, GoBehindThoseOfTheFirstStep) {
   std::string text;
-  EXPECT_EQ(orderOf({}, &text),
-            (Order{"read", "read", "copy", "commit", "read", "read", "product", "product"}));
+  EXPECT_EQ(orderOf({}, &text), moved(4));
   EXPECT_EQ(text, "@$0 cp.async.cg.shared.global [$1+4096], [$2+-32], 16;");
 }
 
 TEST(CopiesBehindReads, HaveTheOtherConditionWhereTheBranchHas) {
-  EXPECT_EQ(orderOf({.then = "trip", .otherwise = "copies"}),
-            (Order{"not", "read", "read", "copy", "commit", "read", "read", "product", "product"}));
+  EXPECT_EQ(orderOf({.then = "trip", .otherwise = "copies"}), moved(4, {"not"}));
 }
 
 TEST(CopiesBehindReads, KeepTheBytesOfTheirSource) {
@@ -131,6 +144,12 @@ TEST(CopiesBehindReads, KeepTheBytesOfTheirSource) {
 TEST(CopiesBehindReads, StayWhereTheNextTripWaitsForThem) { EXPECT_EQ(orderOf({.pending = "0"}), Order{}); }
 
 TEST(CopiesBehindReads, StayInProgramsOfManyWarps) { EXPECT_EQ(orderOf({.threads = "256"}), Order{}); }
+
+TEST(CopiesBehindReads, StayWhereTheyAreFewOrWouldHoldLaterReadsBack) {
+  EXPECT_EQ(orderOf({.copies = 3}), Order{});
+  EXPECT_EQ(orderOf({.copies = 16}), moved(16));
+  EXPECT_EQ(orderOf({.copies = 17}), Order{});
+}
 
 TEST(CopiesBehindReads, StayAheadOfABarrierAndOfStores) {
   EXPECT_EQ(orderOf({.aheadOfReads = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n"}), Order{});
