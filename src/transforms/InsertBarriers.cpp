@@ -1,4 +1,5 @@
 #include "analysis/Access.h"
+#include "analysis/ConstantSteps.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Chunks.h"
 #include "ir/simt/Scratch.h"
@@ -171,7 +172,7 @@ bool staysInThreads(LoadOp load) {
 
 class Barriers {
 public:
-  explicit Barriers(FuncOp function) {
+  explicit Barriers(FuncOp function) : function_(function) {
     function.walk([&](simt::DotAsyncOp dot) {
       for (Value buffer : {dot.getABuffer(), dot.getB()})
         if (buffer)
@@ -222,16 +223,25 @@ private:
   // hold what is loaded: one of them stores what the others may have yet to read. Otherwise it asks nothing
   // (M12).
   bool mayMeet(Side a, Side b, Operation *user) {
-    return mayShare(a, b, user) && !analysis::areApart(access_, a.address, b.address);
+    return mayShare(a, b, user) && !analysis::areApart(access_, a.address, b.address) &&
+           !takeTurns(a.address, b.address);
   }
   // The same of accesses of any two trips around a loop.
   bool mayMeetInTrips(Side a, Side b, Operation *user, bool bothWrite) {
-    if (!mayShare(a, b, user))
+    if (!mayShare(a, b, user) || takeTurns(a.address, b.address))
       return false;
     if (!analysis::areApartInOtherTrips(access_, a.address, b.address))
       return true;
     return !ownElements(a.address, b.address, user, bothWrite) &&
            !analysis::areApart(access_, a.address, b.address);
+  }
+  // Are the elements of one tile every other one of those of both, of any rows and in any trip?
+  bool takeTurns(Value a, Value b) {
+    if (!isTile(a) || a.getType() != b.getType())
+      return false;
+    if (!axes_)
+      axes_.emplace(function_);
+    return analysis::turnsOf(a, b, *axes_) != 0;
   }
   bool mayShare(Side a, Side b, Operation *user) {
     auto readsCopies = [&](Side side) {
@@ -661,6 +671,8 @@ private:
   bool isTrial_ = false, isWanting_ = false;      // does a trial want a barrier? It makes none
   llvm::SetVector<simt::BarrierOp> trialsFences_; // that may no longer be left out, if the trial counts
   analysis::PointerOrigins origins_;
+  FuncOp function_;
+  std::optional<analysis::AxisInfoAnalysis> axes_; // once two tiles may share an address
   analysis::AccessAnalysis access_;
   llvm::SmallSetVector<Pending::Range, 4>
       operands_; // of products that read buffers themselves, and of stores of boxes

@@ -47,10 +47,10 @@ def test_loads(target, dtype, n, block, warps, odd_first):
 
 
 @triton.jit
-def turn_kernel(x, angles, D: tl.constexpr, ROWS: tl.constexpr, ODD_FIRST: tl.constexpr):
+def turn_kernel(x, angles, stride, D: tl.constexpr, ROWS: tl.constexpr, ODD_FIRST: tl.constexpr):
     """Turns pairs of a row in place."""
     rows, i = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, D // 2)
-    at = x + rows[:, None] * D + 2 * i[None, :]
+    at = x + rows[:, None] * stride + 2 * i[None, :]
     a, b = tl.load(at).to(tl.float32), tl.load(at + 1).to(tl.float32)
     angle = tl.load(angles + rows[:, None] * (D // 2) + i[None, :])
     first, second = a * tl.cos(angle) - b * tl.sin(angle), a * tl.sin(angle) + b * tl.cos(angle)
@@ -70,7 +70,7 @@ def test_pairs_that_are_turned_in_place(target, dtype, d, rows, warps, odd_first
     angles = torch.rand(2 * rows, d // 2, generator=torch.Generator().manual_seed(1))
     a, b, right = x[:, 0::2].float(), x[:, 1::2].float(), torch.empty_like(x)
     right[:, 0::2], right[:, 1::2] = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
-    turn_kernel[(2,)](x, angles, d, rows, odd_first, num_warps=warps)
+    turn_kernel[(2,)](x, angles, d, d, rows, odd_first, num_warps=warps)
     torch.testing.assert_close(x, right, rtol=2e-2 if dtype == "bf16" else 1e-5, atol=1e-5)
 
 
@@ -160,7 +160,8 @@ def test_pairs_from_odd_places(target, shift):
     ("halves_kernel", "x=*bf16:16,out=*bf16:16,N=i32:16,BLOCK=1024,ODD_FIRST=False,OTHERS=0", ["v4.b32"] * 2, ["v4.b32"]),
     ("halves_kernel", "x=*bf16:16,out=*bf16:16,N=i32,BLOCK=1024,ODD_FIRST=True,OTHERS=0", ["b32"] * 8, ["v4.b32"]),
     ("halves_kernel", "x=*bf16,out=*bf16:16,N=i32:16,BLOCK=128,ODD_FIRST=False,OTHERS=0", ["b16"] * 2, ["b16"]),
-    ("turn_kernel", "x=*bf16:16,angles=*f32:16,D=1024,ROWS=1,ODD_FIRST=True", ["v4.b32"] * 2, ["v4.b32"]),
+    ("turn_kernel", "x=*bf16:16,angles=*f32:16,stride=i32:16,D=1024,ROWS=1,ODD_FIRST=True", ["v4.b32"] * 2, ["v4.b32"]),
+    ("turn_kernel", "x=*bf16:16,angles=*f32:16,stride=i32:16,D=512,ROWS=2,ODD_FIRST=False", ["v4.b32"] * 2, ["v4.b32"]),
     ("points_kernel", "points=*f32:16,out=*f32:16,n=i32,BLOCK=128,TRIPS=1", ["v2.b32"] * 2, ["b32"]),
     ("neighbours_kernel", "x=*f16:16,out=*f16:16,BLOCK=128", ["b16"] * 2, ["b16"])])
 def test_pairs_are_one_access(build_dir, kernel, signature, loads, stores):

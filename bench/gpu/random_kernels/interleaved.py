@@ -34,7 +34,9 @@ class Pairs:
         self.down, self.along = ("row[:, None]", "i[None, :]") if self.is_tile else ("row", "i")
         self.odd_first = draft.chance(0.3)
         self.twice = draft.one_of("2 * {}", "{} * 2").format(self.along)
-        self.row = f"{self.down} * {2 * self.pairs} + " if draft.chance(0.5) else f"{self.down} * 2 * P + "
+        distance = draft.one_of(f"{2 * self.pairs}", "2 * P", "S")  # of rows
+        self.row = f"{self.down} * {distance} + "
+        self.sizes = {"P": self.pairs, **({"S": 2 * self.pairs} if distance == "S" else {})}
 
     @property
     def grid(self):
@@ -61,7 +63,7 @@ class Pairs:
     def kernel(self, what):
         spelling = " ".join([self.twice, "tile" if self.is_tile else "", "odd first" if self.odd_first else ""])
         return self.draft.kernel(f"{what} {self.m}x{self.n} {self.dtype} {self.rows}x{self.pairs} pairs {spelling}", self.grid, self.warps, 2,
-                                 P=self.pairs)
+                                 **self.sizes)
 
 
 def any_float(draft):
