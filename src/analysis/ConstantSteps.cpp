@@ -20,7 +20,7 @@ int64_t bytesOfElement(Value pointers) {
 
 std::optional<int64_t> constantOf(Value value, AxisInfoAnalysis &axes) { return axes.at(value).constant; }
 
-// What divides each element.
+// The greatest power of two known to divide each element.
 int64_t divisorOf(Value value, AxisInfoAnalysis &axes) {
   const AxisInfo &info = axes.at(value);
   int64_t most = 1;

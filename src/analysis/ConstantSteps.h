@@ -12,7 +12,7 @@ namespace tegula::analysis {
 struct Steps {
   int64_t step = 0, group = 1, divisibility = 1;
 
-  // What divides the first of the smaller groups of `size`.
+  // A power of two that divides the first of each smaller group, of `size`.
   int64_t divisibilityAt(int64_t size) const;
 };
 

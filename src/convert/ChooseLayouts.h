@@ -153,7 +153,7 @@ private:
   ReducedTiles reduced_;
   llvm::DenseSet<mlir::Value>
       linesOfLoops_; // leaders of what loops reduce their tiles to, and keep as that gives it
-  std::vector<mlir::Value> largestFirst_; // all leaders; equally large ones in the kernel's order
+  std::vector<mlir::Value> largestFirst_;      // all leaders; equally large ones in the kernel's order
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
   // Classes of nothing but results of reductions of what is computed again, in any layout, by leader: a
   // reader's layout is as good as another.

@@ -171,7 +171,7 @@ private:
     return width;
   }
 
-  // What was said of the two no longer holds.
+  // The remark of each of the two says that now.
   void report(Operation *earlier, Operation *later, unsigned width, const std::string &what) {
     for (auto [op, other] : {std::pair(earlier, later), std::pair(later, earlier)}) {
       std::string place = locationText(op->getLoc());

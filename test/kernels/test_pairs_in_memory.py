@@ -76,7 +76,7 @@ def test_pairs_that_are_turned_in_place(target, dtype, d, rows, warps, odd_first
 
 @triton.jit
 def between_kernel(x, out, BLOCK: tl.constexpr):
-    """What is stored between two loads, or read between two stores, is seen."""
+    """Each load sees the store ahead of it, and each store comes behind the load ahead of it."""
     c = tl.arange(0, BLOCK)
     even = tl.load(x + 2 * c)
     tl.store(x + 2 * c + 1, even + 1)

@@ -1,5 +1,5 @@
-// Which constant steps neighbours are apart, and which constants two tiles, with the extensions that would
-// break both where a sum wraps.
+// Neighbours are constant steps apart, and tiles a constant distance, unless a sum may wrap behind which an
+// extension would break that.
 #include "analysis/ConstantSteps.h"
 
 #include "mlir/Parser/Parser.h"

@@ -192,7 +192,7 @@ struct Computed {
   const int64_t *elements;
 };
 
-// What is claimed of steps, and of the distances between two values.
+// The number of claims of steps, and of distances between two values, that say something.
 struct StepClaims {
   int64_t steps = 0, distances = 0;
 };

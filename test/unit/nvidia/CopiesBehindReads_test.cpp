@@ -72,7 +72,7 @@ std::string loopOf(const Case &each) {
          "end:\nstore float %s1, ptr %out\nret void\n}\n";
 }
 
-// What the trip's block does behind the pass, in order: "read", "copy", "commit", "product", "not". Empty:
+// The steps of the loop's block behind the pass, in order: "read", "copy", "commit", "product", "not". Empty:
 // the copies have stayed in a block of their own. `text` becomes the assembly of the first copy.
 std::vector<std::string> orderOf(const Case &each, std::string *text = nullptr) {
   llvm::LLVMContext context;
