@@ -222,11 +222,13 @@ std::optional<int64_t> distanceBetween(Value from, Value to, AxisInfoAnalysis &a
 }
 
 int turnsOf(Value a, Value b, AxisInfoAnalysis &axes) {
-  std::optional<int64_t> distance = distanceBetween(a, b, axes);
-  if (distance != 1 && distance != -1)
+  // Asked of many pairs: one of the two alone begins pairs, and only then is the way between them walked.
+  auto beginsPairs = [&](Value tile) { return divisorOf(tile, axes) >= 2 * bytesOfElement(tile); };
+  bool isFirst = beginsPairs(a);
+  if (isFirst == beginsPairs(b))
     return 0;
-  bool isAligned = divisorOf(*distance == 1 ? a : b, axes) >= 2 * bytesOfElement(a);
-  return isAligned ? int(*distance) : 0;
+  std::optional<int64_t> distance = distanceBetween(a, b, axes);
+  return distance == (isFirst ? 1 : -1) ? int(*distance) : 0;
 }
 
 } // namespace tegula::analysis
