@@ -94,8 +94,7 @@ private:
 bool isOneToOne(AccessAnalysis &access, mlir::Value pointers);
 
 // Has no element of the one tile of pointers the address of an element of the other? Yes only where the forms
-// of both say so: addresses from one pointer, apart by a constant that no steps of constant strides make up,
-// or that none do which are multiples of a power of two.
+// of both say so: addresses from one pointer, apart by a constant that no steps of constant strides make up.
 bool areApart(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 // The same of tiles that a loop computes, each in a trip other than the other's. Yes only where they depend
 // on trips through the index of one loop alone, or a number of 64 bits that it carries and adds a constant

@@ -1,7 +1,6 @@
 // Elements of tiles of pointers that have addresses of their own (Access.h): strides say so as constants, or
 // masks do, which keep the index within a row below what a row is long.
 #include "analysis/Access.h"
-#include "analysis/AxisFacts.h"
 #include "analysis/Forms.h"
 #include "analysis/Indices.h"
 #include "ir/tile/Tile.h"
@@ -357,40 +356,9 @@ bool isOneToOne(AccessAnalysis &access, Value pointers) {
   return areOneToOne(steps);
 }
 
-// The greatest power of two, of those that sums which wrap keep, that divides the polynomial at every
-// coordinate.
-static int64_t latticeOf(const Polynomial &polynomial) {
-  int64_t lattice = int64_t(1) << 31;
-  for (const Monomial &term : polynomial.terms())
-    lattice = std::min(lattice, powerOfTwoIn(term.coefficient));
-  return lattice;
-}
-
-// The same with strides that nobody knows: all of them are multiples of a power of two, and what is between
-// the two tiles is none, by an element or more. Every second element is never one of the others.
-static bool areOnLatticesApart(AccessAnalysis &access, Value a, Value b) {
-  std::optional<Address> first = addressBehind(access, a, isInLoop),
-                         second = addressBehind(access, b, isInLoop);
-  if (!first || !second || first->pointer != second->pointer || a.getType() != b.getType())
-    return false;
-  auto negative = first->offset.base.scaled(-1);
-  auto base = negative ? Polynomial::add(second->offset.base, *negative) : std::nullopt;
-  std::optional<int64_t> between = base ? base->constant() : std::nullopt;
-  if (!between || first->offset.base.hasTiles())
-    return false;
-  int64_t lattice = int64_t(1) << 31;
-  for (const Form *form : {&first->offset, &second->offset})
-    for (const Polynomial &stride : form->strides)
-      lattice = std::min(lattice, latticeOf(stride));
-  int64_t bytes = bytesOf(cast<PointerType>(elementType(a.getType()))),
-          apart = ((*between % lattice) + lattice) % lattice;
-  return apart >= bytes && lattice - apart >= bytes;
-}
-
 bool areApart(AccessAnalysis &access, Value a, Value b) {
-  if (std::optional<Difference> difference = differenceOf(access, a, b))
-    return !isReachable(difference->steps, difference->constant, difference->elementBytes);
-  return areOnLatticesApart(access, a, b);
+  std::optional<Difference> difference = differenceOf(access, a, b);
+  return difference && !isReachable(difference->steps, difference->constant, difference->elementBytes);
 }
 
 bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {

@@ -221,7 +221,7 @@ std::optional<int64_t> distanceBetween(Value from, Value to, AxisInfoAnalysis &a
   return Distance(axes).of(from, to);
 }
 
-int turnsOf(Value a, Value b, AxisInfoAnalysis &axes) {
+int orderInPairs(Value a, Value b, AxisInfoAnalysis &axes) {
   // Asked of many pairs: one of the two alone begins pairs, and only then is the way between them walked.
   auto beginsPairs = [&](Value tile) { return divisorOf(tile, axes) >= 2 * bytesOfElement(tile); };
   bool isFirst = beginsPairs(a);

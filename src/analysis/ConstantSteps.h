@@ -1,5 +1,5 @@
-// Tiles whose neighbours, or that are from each other, a constant apart that need not be one. In: a kernel in
-// tile IR or simt, and its AxisInfo, whose facts about runs in steps of one these extend.
+// The constants by which neighbours within a tile differ, and two tiles. In: a kernel in tile IR or simt, and
+// its AxisInfo, whose facts about runs in steps of one these extend.
 #pragma once
 #include "analysis/AxisInfo.h"
 
@@ -16,6 +16,7 @@ struct Steps {
   int64_t divisibilityAt(int64_t size) const;
 };
 
+// The widest groups that are known of the tile along `dim`.
 Steps stepsAlong(mlir::Value tile, unsigned dim, AxisInfoAnalysis &axes);
 
 // The number that `to` is more than `from` at every element; of addresses, in elements. nullopt: it is not
@@ -24,6 +25,6 @@ std::optional<int64_t> distanceBetween(mlir::Value from, mlir::Value to, AxisInf
 
 // Do the elements of the two tiles of addresses take turns in memory, so that two of them begin where an
 // access of both may? 1: those of `b` lie behind those of `a`; -1: the other way round; 0: they do not.
-int turnsOf(mlir::Value a, mlir::Value b, AxisInfoAnalysis &axes);
+int orderInPairs(mlir::Value a, mlir::Value b, AxisInfoAnalysis &axes);
 
 } // namespace tegula::analysis

@@ -187,11 +187,11 @@ private:
 
   // Does an access like this one, close to it, take turns with it (transforms/PairAccesses.h)?
   bool isPaired(Operation *op) {
-    constexpr unsigned mostBetween = 4; // accesses of the same kind
-    auto takesTurns = [&](Operation *other) {
+    constexpr unsigned mostBetween = 4; // other accesses
+    auto formsPairs = [&](Operation *other) {
       return other->getName() == op->getName() && other->getNumOperands() == op->getNumOperands() &&
              other->getOperand(0).getType() == op->getOperand(0).getType() && maskOf(other) == maskOf(op) &&
-             analysis::turnsOf(op->getOperand(0), other->getOperand(0), axes_) != 0;
+             analysis::orderInPairs(op->getOperand(0), other->getOperand(0), axes_) != 0;
     };
     for (bool isAhead : {false, true}) {
       unsigned passed = 0;
@@ -201,7 +201,7 @@ private:
           break;
         if (!isa<LoadOp, StoreOp>(other))
           continue;
-        if (takesTurns(other))
+        if (formsPairs(other))
           return true;
         ++passed;
       }

@@ -224,25 +224,27 @@ private:
   // (M12).
   bool mayMeet(Side a, Side b, Operation *user) {
     return mayShare(a, b, user) && !analysis::areApart(access_, a.address, b.address) &&
-           !takeTurns(a.address, b.address);
+           !formPairs(a.address, b.address);
   }
   // The same of accesses of any two trips around a loop.
   bool mayMeetInTrips(Side a, Side b, Operation *user, bool bothWrite) {
-    if (!mayShare(a, b, user) || takeTurns(a.address, b.address))
+    if (!mayShare(a, b, user) || formPairs(a.address, b.address))
       return false;
     if (!analysis::areApartInOtherTrips(access_, a.address, b.address))
       return true;
     return !ownElements(a.address, b.address, user, bothWrite) &&
            !analysis::areApart(access_, a.address, b.address);
   }
+
   // Are the elements of one tile every other one of those of both, of any rows and in any trip?
-  bool takeTurns(Value a, Value b) {
+  bool formPairs(Value a, Value b) {
     if (!isTile(a) || a.getType() != b.getType())
       return false;
     if (!axes_)
       axes_.emplace(function_);
-    return analysis::turnsOf(a, b, *axes_) != 0;
+    return analysis::orderInPairs(a, b, *axes_) != 0;
   }
+
   bool mayShare(Side a, Side b, Operation *user) {
     auto readsCopies = [&](Side side) {
       return side.isRead && isTile(side.address) && hasCopies(side.address, user);

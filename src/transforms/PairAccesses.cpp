@@ -48,7 +48,7 @@ std::optional<TileAccess> accessOf(Operation *op) {
 }
 
 // Does each thread compute what it has, and meet no other one?
-bool staysInThreads(Operation *op) {
+bool isOwnComputation(Operation *op) {
   return isMemoryEffectFree(op) &&
          (isElementwise(op) || op->hasTrait<OpTrait::ConstantLike>() ||
           isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, MakeRangeOp, TransOp>(op));
@@ -73,7 +73,7 @@ public:
         if (stored && access && join(*stored, *access))
           access.reset();
         stored = access;
-      } else if (!staysInThreads(&op)) {
+      } else if (!isOwnComputation(&op)) {
         loads.clear();
         stored.reset();
       }
@@ -97,19 +97,19 @@ private:
       return false;
     if (!axes_)
       axes_.emplace(function_);
-    int turns = analysis::turnsOf(earlier.pointers, later.pointers, *axes_);
-    if (turns == 0)
+    int order = analysis::orderInPairs(earlier.pointers, later.pointers, *axes_);
+    if (order == 0)
       return false;
-    const TileAccess &first = turns > 0 ? earlier : later;
+    const TileAccess &first = order > 0 ? earlier : later;
     unsigned width = widthOf(first);
     bool isLoad = isa<LoadOp>(earlier.op);
     OpBuilder builder(isLoad ? earlier.op : later.op);
     Value pointers =
         isThere(first.pointers, &*builder.getInsertionPoint()) ? first.pointers : oneBack(builder, earlier);
     if (isLoad)
-      load(builder, pointers, earlier, later, turns > 0, width);
+      load(builder, pointers, earlier, later, order > 0, width);
     else
-      store(builder, pointers, earlier, later, turns > 0, width);
+      store(builder, pointers, earlier, later, order > 0, width);
     report(earlier.op, later.op, width, isLoad ? "load" : "store");
     earlier.op->erase();
     later.op->erase();

@@ -184,7 +184,7 @@ Value *addressOf(Value *pointer, unsigned number, const DataLayout &layout, std:
 }
 
 // The copy where the builder stands, if the condition holds.
-void emitWhere(IRBuilderBase &b, Value *condition, const IntrinsicInst &copy) {
+void emitCopy(IRBuilderBase &b, Value *condition, const IntrinsicInst &copy) {
   const CopyForm form = *formOf(copy);
   const DataLayout &layout = copy.getDataLayout();
   std::string text = "@$0 " + form.name.str() + " ", constraints = "b,r,l";
@@ -219,7 +219,7 @@ void move(const Copies &copies, const FirstStep &step) {
     if (!formOf(each))
       continue;
     b.SetInsertPoint(&each);
-    emitWhere(b, condition, cast<IntrinsicInst>(each));
+    emitCopy(b, condition, cast<IntrinsicInst>(each));
     each.eraseFromParent();
   }
   if (step.commit)

@@ -107,47 +107,6 @@ TEST(Rows, AreApartUnderMasksBelowTheirStride) {
       << "an access without a mask";
 }
 
-// Are the addresses of rows of %n * `times` words, whose places lie `step` apart, and the ones `further`
-// words behind them apart?
-bool areOthersApart(int times, int step, int further) {
-  auto number = [](const std::string &name, int value, const std::string &type) {
-    return "%" + name + " = arith.constant dense<" + std::to_string(value) + "> : tensor<" + type + "xi32>\n";
-  };
-  Parsed kernel("%p: !tt.ptr<f16>, %n: i32", number("times", times, "8x1") + number("step", step, "1x16") +
-                                                 number("further", further, "8x16") + R"(
-    %r = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
-    %r1 = tt.expand_dims %r {axis = 1 : i32} : tensor<8xi32> -> tensor<8x1xi32>
-    %st = tt.splat %n : i32 -> tensor<8x1xi32>
-    %several = arith.muli %st, %times : tensor<8x1xi32>
-    %rows = arith.muli %r1, %several : tensor<8x1xi32>
-    %rb = tt.broadcast %rows : tensor<8x1xi32> -> tensor<8x16xi32>
-    %i = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
-    %i0 = tt.expand_dims %i {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
-    %places = arith.muli %i0, %step : tensor<1x16xi32>
-    %pb = tt.broadcast %places : tensor<1x16xi32> -> tensor<8x16xi32>
-    %o = arith.addi %rb, %pb : tensor<8x16xi32>
-    %s = tt.splat %p : !tt.ptr<f16> -> tensor<8x16x!tt.ptr<f16>>
-    %a = tt.addptr %s, %o : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xi32>
-    %b = tt.addptr %a, %further {here} : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xi32>
-  )");
-  AccessAnalysis access;
-  mlir::Value behind = kernel.marked();
-  mlir::Value ahead = behind.getDefiningOp()->getOperand(0);
-  bool apart = analysis::areApart(access, ahead, behind);
-  EXPECT_EQ(apart, analysis::areApart(access, behind, ahead));
-  return apart;
-}
-
-TEST(Apart, AreElementsThatTakeTurnsWhateverRowsAreLong) {
-  EXPECT_TRUE(areOthersApart(2, 2, 1));
-  EXPECT_TRUE(areOthersApart(4, 4, 3)) << "of points of four the last number";
-  EXPECT_TRUE(areOthersApart(4, 8, -2));
-  EXPECT_FALSE(areOthersApart(2, 2, 2)) << "the next pair";
-  EXPECT_FALSE(areOthersApart(1, 2, 1)) << "a row of odd length";
-  EXPECT_FALSE(areOthersApart(2, 1, 1)) << "neighbours";
-  EXPECT_FALSE(areOthersApart(3, 3, 1)) << "offsets that wrap move by no multiple of three";
-}
-
 TEST(Address, OfLoadedIndicesVariesWithThem) {
   Parsed kernel("%p: !tt.ptr<f32>, %q: !tt.ptr<i32>", range + pointers + R"(
     %t = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>

@@ -74,9 +74,9 @@ std::optional<int64_t> distanceOf(const std::string &body) {
   Kernel kernel(body);
   return analysis::distanceBetween(kernel.a, kernel.b, *kernel.axes);
 }
-int turnsOf(const std::string &body) {
+int orderInPairs(const std::string &body) {
   Kernel kernel(body);
-  return analysis::turnsOf(kernel.a, kernel.b, *kernel.axes);
+  return analysis::orderInPairs(kernel.a, kernel.b, *kernel.axes);
 }
 
 const std::string twice = number("two", 2) + op("e", "muli %r, %two");
@@ -145,16 +145,16 @@ TEST(ConstantDistances, OfBytesStopWhereTheirSumWraps) {
 
 TEST(Turns, AreTakenByElementsOfWhichEverySecondIsTheOthers) {
   const std::string both = twice + number("one", 1) + op("x", "addi %e, %n") + op("y", "addi %x, %one");
-  EXPECT_EQ(turnsOf(both + address("q", "x", "a") + address("s", "y", "b")), 1);
-  EXPECT_EQ(turnsOf(both + address("q", "x", "b") + address("s", "y", "a")), -1);
+  EXPECT_EQ(orderInPairs(both + address("q", "x", "a") + address("s", "y", "b")), 1);
+  EXPECT_EQ(orderInPairs(both + address("q", "x", "b") + address("s", "y", "a")), -1);
 }
 
 TEST(Turns, AreNotTakenFromAnOddPlaceOn) {
   const std::string odd = twice + number("one", 1) + op("x", "addi %e, %one") + op("y", "addi %e, %two");
-  EXPECT_EQ(turnsOf(odd + address("q", "x", "a") + address("s", "y", "b")), 0);
-  EXPECT_EQ(turnsOf(twice + number("one", 1) + op("x", "addi %e, %k") + op("y", "addi %x, %one") +
-                    widened("v", "x") + widened("w", "y") + address("q", "v", "a", "i64") +
-                    address("s", "w", "b", "i64")),
+  EXPECT_EQ(orderInPairs(odd + address("q", "x", "a") + address("s", "y", "b")), 0);
+  EXPECT_EQ(orderInPairs(twice + number("one", 1) + op("x", "addi %e, %k") + op("y", "addi %x, %one") +
+                         widened("v", "x") + widened("w", "y") + address("q", "v", "a", "i64") +
+                         address("s", "w", "b", "i64")),
             0);
 }
 
