@@ -19,7 +19,7 @@ STEEP = 1.6  # what is quadratic is above; between the two lies what a machine w
 # Of the largest compile of a series: longer ones where a shorter one is steep or tells nothing. The last is another try.
 SECONDS = (0.1, 0.5, 2.0, 2.0)
 REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
-            "TooDeep", "TooLong", "TargetTooSmall")  # names of diagnostics that state a bound
+            "TooDeep", "TooLong", "TargetTooSmall", "OperationBudget")  # names of diagnostics that state a bound
 
 
 def is_quiet():

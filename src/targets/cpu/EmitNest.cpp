@@ -752,18 +752,25 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
   }
 
   Guards guards = emitGuards(*this, nest, accesses, bound);
-  // Tiles that the nest itself buffers are not in their buffers yet: a save computes them.
-  auto save = [&](Operation *load, unsigned lanes, bool exact) {
+  // Tiles that the nest itself buffers are not in their buffers yet: a save computes them. What was saved
+  // before is read: loads whose addresses are loaded, and so on, would compute the first ones again and
+  // again.
+  using Saved = decltype(Evaluator::saved);
+  auto save = [&](Operation *load, unsigned lanes, bool exact, Saved &before) {
     Nest saving = elementwiseNest(load->getResult(0));
     NestEmitter emitter(*this, saving, saving.roots, lanes, exact, results,
                         &plan.saveArea(load->getResult(0)));
     emitter.evaluator().written.insert_range(filledBy(nest));
+    std::swap(emitter.evaluator().saved, before);
     emitter.emit(std::nullopt, 1);
+    std::swap(emitter.evaluator().saved, before);
+    before[load->getResult(0)] = &plan.saveArea(load->getResult(0));
   };
   llvm::Value *isSaved = nullptr; // some load would see what the nest stores: its tile was read whole
   auto fast = [&] {
-    for (auto [load, usesForms] : guards.alwaysSaved)
-      save(load, machine.lanes(), !usesForms);
+    Saved before; // accesses list users before their operands
+    for (auto [load, usesForms] : llvm::reverse(guards.alwaysSaved))
+      save(load, machine.lanes(), !usesForms, before);
     NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
     for (auto [load, usesForms] : guards.alwaysSaved)
       emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
@@ -796,8 +803,9 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     for (auto [load, usesForms] : guards.alwaysSaved)
       loads.push_back(load);
     loads.append(guards.maySee.begin(), guards.maySee.end());
-    for (Operation *load : loads)
-      save(load, 1, true);
+    Saved before;
+    for (Operation *load : llvm::reverse(loads))
+      save(load, 1, true, before);
     for (const Root &root : nest.roots) {
       NestEmitter emitter(*this, nest, root, 1, true, results, target);
       for (Operation *load : loads)
@@ -811,8 +819,9 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
       branch(
           guards.apart, [] {},
           [&] {
-            for (Operation *load : guards.maySee)
-              save(load, machine.lanes(), false);
+            Saved before;
+            for (Operation *load : llvm::reverse(guards.maySee))
+              save(load, machine.lanes(), false, before);
           },
           /*likely=*/true);
     }
