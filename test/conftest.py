@@ -3,6 +3,7 @@ import gc
 import os
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,20 @@ TARGETS = ["interp", "cpu", pytest.param("sim", marks=pytest.mark.sim), pytest.p
 IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
+def choose_launches(item):
+    """Half of the tests of devices run the code for programs that have a multiprocessor each, as launches of few do, the
+    others that for many programs (decision 35): a test by its name always the same."""
+    os.environ.pop("TEGULA_PROGRAMS_ALONE", None)
+    if any(item.get_closest_marker(mark) for mark in ("sim", "gpu")):
+        os.environ["TEGULA_PROGRAMS_ALONE"] = ("0", "1000000")[zlib.crc32(item.nodeid.encode()) % 2]
+
+
 def pytest_collection_finish(session):
     gc.freeze()  # thousands of tests that stay would be gone through at each collection
 
 
 def pytest_runtest_setup(item):
+    choose_launches(item)
     if IS_INTERPRETED and item.get_closest_marker("compiled"):
         pytest.skip("Python runs one path of a kernel, and `print` is its own")
 

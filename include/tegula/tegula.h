@@ -527,6 +527,10 @@ TG_API tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel);
  * devices do not look at it. */
 TG_API tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
                            const int64_t *grid, size_t grid_count, tg_diagnostics **problems);
+/* Compiles what a launch of such a grid would: kernels with loops that a call or tg_prepare compiled have
+ * other code for grids of which each program has a multiprocessor of a GPU for itself. Runs nothing. */
+TG_API tg_status tg_kernel_prepare(tg_kernel *kernel, const tg_place *place, const int64_t *grid,
+                                   size_t grid_count, tg_diagnostics **problems);
 
 /* An argument of a call: by position, or by name when `name` is not NULL. Names that are no
  * parameters are options: num_warps, num_stages, debug ... */

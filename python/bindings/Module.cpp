@@ -163,6 +163,21 @@ PyObject *kernelAttributes(PyObject *self, PyObject *) {
                        (long long)(found.shared_bytes));
 }
 
+// ((x, y, z)): compiles what launches of the current device with this grid run
+PyObject *kernelPrepare(PyObject *self, PyObject *extents) {
+  long long grid[3];
+  if (!PyTuple_Check(extents))
+    return PyErr_Format(PyExc_TypeError, "the extents of a grid are a tuple; here is %R", extents);
+  if (!PyArg_ParseTuple(extents, "LLL", &grid[0], &grid[1], &grid[2]))
+    return nullptr;
+  int64_t counts[3] = {grid[0], grid[1], grid[2]};
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS status = tg_kernel_prepare(handle(self), nullptr, counts, 3, &problems);
+  Py_END_ALLOW_THREADS if (status) return raise(status, problems);
+  Py_RETURN_NONE;
+}
+
 PyObject *kernelWarnings(PyObject *self, PyObject *) {
   tg_diagnostics *list = tg_kernel_warnings(handle(self));
   PyObject *rows = rowsOf(list);
@@ -184,6 +199,7 @@ PyMethodDef kernelMethods[] = {
     {"times", kernelTimes, METH_NOARGS, "[(step, milliseconds)]"},
     {"arguments", kernelArguments, METH_NOARGS, "[(name, dtype, is_pointer, is_written)]"},
     {"attributes", kernelAttributes, METH_NOARGS, "{what: count} of a launch's needs; -1 is unknown"},
+    {"prepare", kernelPrepare, METH_O, "(extents): compiles what launches of a grid run"},
     {"warnings", kernelWarnings, METH_NOARGS, "diagnostics that were no errors"},
     {"name", kernelName, METH_NOARGS, "the kernel's name"},
     {"target", kernelTarget, METH_NOARGS, "the target's name"},

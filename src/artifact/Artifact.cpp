@@ -83,6 +83,7 @@ void writeLaunch(const Artifact &from, Writer &out) {
   out.number(launch.scratchBytes);
   out.number(uint8_t(launch.isCooperative));
   out.number(uint8_t(launch.launchesEarly));
+  out.number(uint8_t(launch.programs));
   for (int64_t number : {launch.registers, launch.spillBytes, launch.ownSharedBytes})
     out.number(number);
   out.count(launch.copyMaps.size());
@@ -102,6 +103,10 @@ void readLaunch(Reader &in, Artifact &to) {
   launch.scratchBytes = in.number<uint64_t>();
   launch.isCooperative = flag(in);
   launch.launchesEarly = flag(in);
+  auto programs = in.number<uint8_t>();
+  if (programs > uint8_t(Programs::Alone))
+    return in.fail();
+  launch.programs = Programs(programs);
   for (int64_t *number : {&launch.registers, &launch.spillBytes, &launch.ownSharedBytes})
     *number = in.number<int64_t>();
   launch.copyMaps.resize(in.count(37));

@@ -23,7 +23,7 @@
 namespace tegula::artifact {
 
 // Changes with the meaning of the bytes; another version is refused.
-constexpr uint32_t formatVersion = 3;
+constexpr uint32_t formatVersion = 4;
 
 // A run-time argument: one 8-byte slot of a launch, in this order.
 struct Parameter {
@@ -35,6 +35,13 @@ struct Parameter {
   bool operator==(const Parameter &) const = default;
 };
 
+// The launches that code is made for.
+enum class Programs : uint8_t {
+  Any,    // the same code for all of them
+  Beside, // several programs run on a multiprocessor
+  Alone,  // each has a multiprocessor for itself
+};
+
 // Of one block of a device, or of one thread of the cores. -1: not known.
 struct LaunchData {
   std::string entry;          // its name in the code
@@ -43,6 +50,7 @@ struct LaunchData {
   uint64_t scratchBytes = 0;  // of a thread on cores
   bool isCooperative = false; // all programs run at the same time
   bool launchesEarly = false; // before the launch ahead of it has ended
+  Programs programs = Programs::Any;
   int64_t registers = -1, spillBytes = -1;
   int64_t ownSharedBytes = 0; // that the code has besides
   // The first pointer to scratch memory points to these, one behind the other; or is null.

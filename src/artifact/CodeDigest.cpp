@@ -14,12 +14,12 @@ std::string codeDigest(const Artifact &artifact, std::string_view description) {
     out.number(uint8_t(parameter.isPointer | parameter.isWritten << 1));
     out.number(parameter.divisibility);
   }
-  const auto &[entry, warps, sharedBytes, scratchBytes, isCooperative, launchesEarly, registers, spillBytes,
-               ownSharedBytes, copyMaps] = artifact.launch; // all there is
+  const auto &[entry, warps, sharedBytes, scratchBytes, isCooperative, launchesEarly, programs, registers,
+               spillBytes, ownSharedBytes, copyMaps] = artifact.launch; // all there is
   out.text(entry);
   for (uint64_t number :
        {uint64_t(warps), sharedBytes, scratchBytes, uint64_t(isCooperative), uint64_t(launchesEarly),
-        uint64_t(registers), uint64_t(spillBytes), uint64_t(ownSharedBytes)})
+        uint64_t(programs), uint64_t(registers), uint64_t(spillBytes), uint64_t(ownSharedBytes)})
     out.number(number);
   for (const auto &[pointer, strideOf, isNarrow, strideScale, elementBytes, columns, rows, boxColumns,
                     boxRows] : copyMaps)

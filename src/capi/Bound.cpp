@@ -60,7 +60,8 @@ static bool readToBind(std::span<const tg_argument> arguments,
 }
 
 static std::unique_ptr<tg_bound> bind(tg_function &function, const char *target, const runtime::Place &place,
-                                      std::span<const tg_argument> arguments, diag::Sink &sink) {
+                                      std::span<const tg_argument> arguments, const runtime::Grid &grid,
+                                      diag::Sink &sink) {
   llvm::SmallVector<jit::Argument, 16> leaves;
   llvm::SmallVector<jit::PlainArgument, 24> plain;
   if (!capi::readArguments(&function, arguments, leaves, sink))
@@ -69,7 +70,7 @@ static std::unique_ptr<tg_bound> bind(tg_function &function, const char *target,
   compiler::CompileOptions options;
   options.target = target ? target : function.defaultTarget;
   auto bound = std::make_unique<tg_bound>();
-  bound->kernel = dispatcher.prepare(leaves, options, place, sink);
+  bound->kernel = dispatcher.prepare(leaves, options, place, sink, &grid);
   if (!bound->kernel)
     return nullptr;
   std::optional<jit::KnownCall> call;
@@ -117,7 +118,7 @@ tg_status tg_bind(tg_function *function, const char *target, const tg_place *pla
     std::optional<runtime::Grid> extents = gridOf(grid, grid_count, {}, sink);
     if (!extents)
       return;
-    std::unique_ptr<tg_bound> bound = bind(*function, target, *where, {arguments, count}, sink);
+    std::unique_ptr<tg_bound> bound = bind(*function, target, *where, {arguments, count}, *extents, sink);
     if (!bound)
       return;
     bound->grid = *extents;

@@ -265,6 +265,18 @@ tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *sl
   });
 }
 
+tg_status tg_kernel_prepare(tg_kernel *kernel, const tg_place *place, const int64_t *grid, size_t grid_count,
+                            tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (!where || !capi::checkHandle(kernel, "tg_kernel", sink) ||
+        (grid_count && !capi::checkGiven(grid, "grid", sink)))
+      return;
+    if (std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink))
+      kernelOf(kernel)->compilation->prepare(*extents, *where);
+  });
+}
+
 bool capi::readArguments(tg_function *function, std::span<const tg_argument> arguments,
                          llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink) {
   for (const tg_argument &argument : arguments) {

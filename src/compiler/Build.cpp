@@ -104,4 +104,21 @@ Status buildArtifact(const sema::Request &request, const Target &target, const T
   return builderOf(target).build(*module, options, artifact, built.report);
 }
 
+Status rebuildArtifact(const artifact::Artifact &from, const TargetOptions &options, Built &built) {
+  KeptModule kept(*from.part(tilePart));
+  RobustLock::Holder within(kept.lock);
+  Result<mlir::ModuleOp> module = kept.get(within);
+  if (!module)
+    return module.status();
+  mlir::ScopedDiagnosticHandler unheard((*module)->getContext(),
+                                        [](mlir::Diagnostic &) { return mlir::success(); });
+  artifact::Artifact &artifact = built.artifact;
+  artifact.kernel = from.kernel;
+  artifact.target = from.target;
+  artifact.arch = from.arch;
+  artifact.parameters = from.parameters;
+  artifact.parts.push_back({std::string(tilePart), *from.part(tilePart)});
+  return builderOf(*findTarget(from.target)).build(*module, options, artifact, built.report);
+}
+
 } // namespace tegula::compiler

@@ -19,9 +19,9 @@ constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
 constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
-  return {options.arch,         options.numWarps,         options.numStages,
-          options.maxRegisters, options.fusesMultiplyAdd, options.libraries,
-          options.given};
+  return {
+      options.arch,    options.numWarps,  options.numStages, options.maxRegisters, options.fusesMultiplyAdd,
+      options.isAlone, options.libraries, options.given};
 }
 
 std::string placeOfKernel(mlir::ModuleOp module) {
@@ -39,12 +39,35 @@ std::string describeUsage(const nvidia::Assembled &assembled, const artifact::La
          " bytes of shared memory a block of " + std::to_string(launch.warps) + " warps";
 }
 
+// Only loops gain by the room of programs that are not there: the rest waits for memory once.
+bool hasLoop(mlir::ModuleOp module) {
+  return module->walk([](mlir::LoopLikeOpInterface) { return mlir::WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+// Compiles a copy of the module, for the launches that `programs` says then. A program that is alone may want
+// more shared memory than there is, for its copies and all else: it is then compiled as one of many.
+Result<nvidia::Artifact> compileFor(mlir::ModuleOp module, nvidia::NvidiaOptions options,
+                                    const nvidia::Texts &texts, artifact::Programs &programs) {
+  using artifact::Programs;
+  bool isOne = options.given || !hasLoop(module);
+  options.isAlone &= !isOne;
+  programs = isOne ? Programs::Any : options.isAlone ? Programs::Alone : Programs::Beside;
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  Result<nvidia::Artifact> made = nvidia::compile(*copy, options, texts);
+  if (made || !options.isAlone || made.status().code != StatusCode::Resource)
+    return made;
+  options.isAlone = false;
+  programs = Programs::Any;
+  copy = module.clone();
+  return nvidia::compile(*copy, options, texts);
+}
+
 // Adds the part "ptx", its launch data and its remarks to `artifact`, and returns the text without the bound
 // that was asked for.
 Result<std::string> addPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,
                            const pipeline::Looks *looks, artifact::Artifact &artifact, BuildReport &report) {
-  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<nvidia::Artifact> made = nvidia::compile(*copy, options, {.looks = looks});
+  Result<nvidia::Artifact> made = compileFor(module, options, {.looks = looks}, artifact.launch.programs);
   if (!made) {
     if (made.status().code == StatusCode::Resource)
       report.lasting = made.status();
@@ -86,6 +109,8 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
   ptx = std::move(bounded);
 }
 
+constexpr std::string_view serializes = "Potential Performance Loss"; // products wait for each other
+
 // The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
 // spills no more than they allow and makes no products wait for each other: that one holds.
 void assembleBound(
@@ -107,7 +132,6 @@ void assembleBound(
     if (!again)
       return;
     assembled.milliseconds += again->milliseconds;
-    constexpr std::string_view serializes = "Potential Performance Loss";
     bool isWorse = again->spillBytes > bounds.mostSpilled ||
                    again->stackBytes > assembled.stackBytes + bounds.mostSpilled ||
                    (again->log.find(serializes) != std::string::npos &&
@@ -159,6 +183,20 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
   }
 }
 
+// Assembles a kernel whose programs have a multiprocessor each: with all registers that a thread can have, of
+// which the assembler would leave some for other programs. nullopt: it is assembled as any other.
+std::optional<nvidia::Assembled> assembleAlone(std::string &ptx, const TargetOptions &options,
+                                               const artifact::LaunchData &launch) {
+  if (launch.programs != artifact::Programs::Alone || options.maxRegisters || nvidia::isBound(ptx))
+    return std::nullopt;
+  std::string bounded = nvidia::withRegisterBound(ptx, nvidia::mostRegisters(launch.warps));
+  Result<nvidia::Assembled> assembled = nvidia::assemble(bounded, options.arch);
+  if (!assembled || assembled->registers < 0 || assembled->log.find(serializes) != std::string::npos)
+    return std::nullopt;
+  ptx = std::move(bounded);
+  return std::move(*assembled);
+}
+
 // Assembles the kernel as if nobody had asked for a bound, and with the bound, as `bound` has it, only if
 // more registers are taken so: it is the most that a thread may have, and the assembler takes all that it may
 // (ptxas 13.0: a product of 48 trips held the factors of all of them in 254 of 256 registers, and in 32
@@ -166,6 +204,8 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
 Result<nvidia::Assembled> assembleWithin(std::string &ptx, const std::string &bound,
                                          const TargetOptions &options, const artifact::LaunchData &launch,
                                          std::optional<Status> *lasting) {
+  if (std::optional<nvidia::Assembled> alone = assembleAlone(ptx, options, launch))
+    return std::move(*alone);
   Result<nvidia::Assembled> free = nvidia::assemble(ptx, options.arch, lasting);
   if (!free)
     return free;
@@ -230,8 +270,9 @@ Status buildPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options, con
 
 Result<std::string> ptxStage(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,
                              std::string_view name) {
+  artifact::Programs programs;
   Result<nvidia::Artifact> again =
-      nvidia::compile(module, options, {.simt = name == "simt", .llvm = name == "llvm"});
+      compileFor(module, options, {.simt = name == "simt", .llvm = name == "llvm"}, programs);
   if (!again)
     return again.status();
   return name == "llvm" ? std::move(again->llvm) : std::move(again->simt);

@@ -7,8 +7,8 @@ namespace tegula::compiler {
 
 // It has no registers to run short of.
 static nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
-  return {options.arch,      options.numWarps, options.numStages, 0, options.fusesMultiplyAdd,
-          options.libraries, options.given};
+  return {options.arch,    options.numWarps,  options.numStages, 0, options.fusesMultiplyAdd,
+          options.isAlone, options.libraries, options.given};
 }
 
 Status buildPtxvm(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,

@@ -1,7 +1,9 @@
 #include "compiler/Compiler.h"
 #include "base/DeepStack.h"
 #include "base/OverLimit.h"
+#include "compiler/Alone.h"
 #include "compiler/Core.h"
+#include "compiler/KernelCache.h"
 #include "compiler/Parameters.h"
 
 #include <cassert>
@@ -125,10 +127,35 @@ Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid 
                              targetName() +
                              "` runs programs one after another; hint: a grid of one "
                              "program, or a GPU");
-  Status status = executable_->launch(slots, grid, place);
+  Status status = codeFor(grid, place).launch(slots, grid, place);
   if (status.code == StatusCode::Driver)
     status.message += "\n  " + describeLaunch(*this, slots, grid, place);
   return status;
+}
+
+Executable &Compilation::codeFor(const runtime::Grid &grid, const runtime::Place &place) {
+  const artifact::Programs programs = artifact_.launch.programs;
+  if (programs == artifact::Programs::Any)
+    return *executable_;
+  bool isAlone = runsAlone(*target_, grid, place, mostAlone_);
+  if (isAlone == (programs == artifact::Programs::Alone))
+    return *executable_;
+  if (!isOtherSought_.load(std::memory_order_acquire))
+    makeOther();
+  return other_ ? *other_->executable_ : *executable_;
+}
+
+// A launch whose code cannot be made runs what there is.
+void Compilation::makeOther() {
+  RobustLock::Holder within(otherLock_);
+  if (isOtherSought_.load(std::memory_order_relaxed))
+    return;
+  if (within.isAbandoned())
+    (void)other_.release();
+  TargetOptions options = options_;
+  options.isAlone = artifact_.launch.programs != artifact::Programs::Alone;
+  other_ = findOrRebuild(artifact_, options, !isClosed_);
+  isOtherSought_.store(true, std::memory_order_release);
 }
 
 const Target *prepare(const sema::Request &request, const CompileOptions &options,
@@ -183,6 +210,9 @@ std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptio
   result->executable_ = std::move(*executable);
   result->options_ = options;
   result->options_.looks = nullptr; // of the build
+  result->options_.isAlone = kept.launch.programs == artifact::Programs::Alone;
+  result->mostAlone_ = mostAlone();
+  result->target_ = target;
   result->needsOneProgram_ = options.isCooperative && !result->executable_->canRunTogether();
   for (const artifact::Parameter &parameter : kept.parameters)
     result->arguments_.push_back(

@@ -7,6 +7,7 @@
 #include "diag/Remark.h"
 #include "sema/Sema.h"
 
+#include <atomic>
 #include <map>
 
 namespace tegula::compiler {
@@ -48,19 +49,35 @@ public:
   const std::vector<std::string> &stageNames() const { return stageNames_; }
   Result<std::string_view> stage(std::string_view name);
 
-  // Launch: another number of slots than `arguments()`, or a grid that is none.
+  // Launch: another number of slots than `arguments()`, or a grid that is none. Runs the code for such
+  // launches (Alone.h), compiled here if it is new.
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place = {});
+  // Compiles what a launch of such a grid would.
+  void prepare(const runtime::Grid &grid, const runtime::Place &place = {}) { (void)codeFor(grid, place); }
   Result<runtime::KernelAttributes> attributes() { return executable_->attributes(); }
 
 private:
   friend std::unique_ptr<Compilation> load(artifact::Artifact, const TargetOptions &, std::vector<StageTime>,
                                            diag::Location, diag::Sink &);
+  friend std::unique_ptr<Compilation> findOrCompile(const sema::Request &, const CompileOptions &,
+                                                    diag::Sink &);
   explicit Compilation(artifact::Artifact artifact) : artifact_(std::move(artifact)) {}
+
+  Executable &codeFor(const runtime::Grid &grid, const runtime::Place &place);
+  void makeOther();
 
   const artifact::Artifact artifact_; // the others read it
   TargetOptions options_;
+  const Target *target_ = nullptr;
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<Stages> stages_; // when one is asked for
+
+  // The code for launches of the other kind, when the first one comes; null: there is none but this one.
+  std::atomic<bool> isOtherSought_{false};
+  std::unique_ptr<Compilation> other_;
+  RobustLock otherLock_;
+  std::optional<int64_t> mostAlone_;
+  bool isClosed_ = true; // no other code is compiled for it
 
   bool needsOneProgram_ = false; // the grid is cooperative, and programs run one after another
   std::vector<std::string> stageNames_;

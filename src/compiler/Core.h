@@ -17,6 +17,8 @@ namespace tegula::compiler {
 struct Core {
   Status (*build)(const sema::Request &request, const Target &target, const TargetOptions &options,
                   Built &built, diag::Sink &sink);
+  // The same from the tile IR of an artifact, whose source and arguments count, and with other options.
+  Status (*rebuild)(const artifact::Artifact &from, const TargetOptions &options, Built &built);
   // The artifact lives longer.
   std::unique_ptr<Stages> (*stages)(const artifact::Artifact &artifact, const TargetOptions &options);
   // Runs the tile IR of the artifact, which lives longer, as interp has it.

@@ -1,9 +1,11 @@
 #include "compiler/KernelCache.h"
 #include "artifact/Bytes.h"
 #include "artifact/Sha256.h"
+#include "base/DeepStack.h"
 #include "base/Environment.h"
 #include "base/ForkMutex.h"
 #include "compiler/BuildId.h"
+#include "compiler/Core.h"
 #include "compiler/Specializations.h"
 
 #include <algorithm>
@@ -91,10 +93,11 @@ struct Key {
   sema::Naming naming; // of what the compile is given
 };
 
+// All but `isAlone`, which a key ends with: keys of the two codes of a kernel differ in that.
 void writeOptions(const TargetOptions &options, const sema::LanguageOptions &language, Writer &out) {
   // All there is of both: a new option does not compile until it stands here.
-  const auto &[cpu, arch, numWarps, numStages, maxRegisters, fuses, isCooperative, launchesEarly, libraries,
-               given, looks] = options;
+  const auto &[cpu, arch, numWarps, numStages, maxRegisters, fuses, isCooperative, launchesEarly, isAlone,
+               libraries, given, looks] = options;
   const auto &[languageWarps, languageStages, debug, sanitizesOverflow, dotPrecision] = language;
   out.text(cpu);
   out.text(arch);
@@ -151,6 +154,7 @@ std::optional<Key> keyOf(const sema::Request &request, const Target &target, con
   out.count(request.arguments.size());
   for (const sema::ArgumentSpec &argument : request.arguments)
     writeArgument(argument, key.naming, out);
+  out.number(uint8_t(options.isAlone));
   key.bytes = out.take();
   key.name = artifact::hexadecimal(artifact::sha256(key.bytes));
   return key;
@@ -237,7 +241,8 @@ struct Search {
   struct Found {
     std::unique_ptr<Compilation> compilation; // null: what is known is a refusal, which was reported
   };
-  std::optional<Found> find();
+  // `isShared`: only what is the same for all launches.
+  std::optional<Found> find(bool isShared = false);
   // The same, of entries that others compiled; those that fit are kept on disk.
   std::optional<Found> findRemote();
   std::unique_ptr<Compilation> compile();
@@ -277,7 +282,7 @@ std::optional<Search::Found> Search::take(Artifact artifact, Clock::time_point s
   return Found{load(std::move(artifact), targetOptions, {{from, milliseconds}}, place(), sink)};
 }
 
-std::optional<Search::Found> Search::find() {
+std::optional<Search::Found> Search::find(bool isShared) {
   auto start = Clock::now();
   for (unsigned slot = 0; slot != cache::slotsOfName; ++slot) {
     std::optional<std::string> bytes = disk.get(key.name, slot);
@@ -288,6 +293,8 @@ std::optional<Search::Found> Search::find() {
       disk.drop(key.name, slot);
       continue;
     }
+    if (isShared && artifact->launch.programs != artifact::Programs::Any)
+      continue;
     if (std::optional<Found> found = take(std::move(*artifact), start, "disk cache")) {
       ++disk.hits;
       return found;
@@ -416,17 +423,29 @@ Result<std::shared_ptr<cache::RemoteCache>> remoteCache() {
 
 namespace {
 
+// A kernel that was compiled for launches of more or fewer programs, if it is the same for these. A process
+// that may not compile takes another one, too.
+std::optional<Search::Found> findOfOthers(const Search &search) {
+  if (!search.target.devices && !search.target.arch)
+    return std::nullopt;
+  TargetOptions options = search.targetOptions;
+  options.isAlone = !options.isAlone;
+  std::optional<Key> key = keyOf(search.request, search.target, options);
+  if (!key)
+    return std::nullopt;
+  Search others{search.request, search.options, search.target,  options,
+                search.sink,    search.disk,    std::move(*key)};
+  return others.find(!isClosed(search.options));
+}
+
 // A compile for a call, unless the process may not compile.
 std::unique_ptr<Compilation> compileForCall(const sema::Request &request, const CompileOptions &options,
                                             diag::Sink &sink) {
   return isClosed(options) ? refuseToCompile(request, options, sink) : compile(request, options, sink);
 }
 
-} // namespace
-
-std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const CompileOptions &options,
-                                           diag::Sink &sink) {
-  assert(request.record && "the answers are part of what is looked for");
+std::unique_ptr<Compilation> findOrMake(const sema::Request &request, const CompileOptions &options,
+                                        diag::Sink &sink) {
   TargetOptions targetOptions;
   const Target *target = prepare(request, options, targetOptions, sink);
   if (!target)
@@ -448,10 +467,77 @@ std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const C
   Search search{request, options, *target, targetOptions, sink, **disk, std::move(*key)};
   if (std::optional<Search::Found> found = search.find())
     return std::move(found->compilation);
+  if (std::optional<Search::Found> found = findOfOthers(search))
+    return std::move(found->compilation);
   if (!isClosed(options))
     return findOrTakeTurn(search);
   std::optional<Search::Found> found = search.findRemote();
   return found ? std::move(found->compilation) : refuseToCompile(request, options, sink);
+}
+
+std::string keyOfOther(std::string key) {
+  key.back() = char(!key.back());
+  return key;
+}
+
+std::unique_ptr<Compilation> rebuild(const Artifact &from, const TargetOptions &options,
+                                     const std::shared_ptr<DiskCache> &disk, const std::string &key,
+                                     diag::Sink &sink) {
+  Result<const Core *> opened = core();
+  Built built;
+  Status status = opened.status();
+  if (opened)
+    onDeepStack([&] { status = (*opened)->rebuild(from, options, built); });
+  if (!status.ok())
+    return nullptr;
+  if (disk)
+    ++disk->misses;
+  if (disk && built.report.isRepeatable) {
+    built.artifact.key = key;
+    built.artifact.answers = from.answers;
+    built.artifact.warnings = from.warnings;
+    if (Status kept =
+            disk->put(artifact::hexadecimal(artifact::sha256(key)), artifact::write(built.artifact));
+        !kept.ok())
+      tellOnce(kept, sink);
+  }
+  return load(std::move(built.artifact), options, std::move(built.report.times), {}, sink);
+}
+
+} // namespace
+
+std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const CompileOptions &options,
+                                           diag::Sink &sink) {
+  assert(request.record && "the answers are part of what is looked for");
+  std::unique_ptr<Compilation> found = findOrMake(request, options, sink);
+  if (found)
+    found->isClosed_ = isClosed(options);
+  return found;
+}
+
+std::unique_ptr<Compilation> findOrRebuild(const Artifact &from, const TargetOptions &options,
+                                           bool mayCompile) {
+  diag::Sink unheard; // the launch goes on with the code that there is
+  Result<std::shared_ptr<DiskCache>> disk = diskCache();
+  const bool isKept = disk && !from.key.empty();
+  const std::string key = isKept ? keyOfOther(from.key) : "";
+  const std::string name = artifact::hexadecimal(artifact::sha256(key));
+  for (unsigned slot = 0; isKept && slot != cache::slotsOfName; ++slot) {
+    std::optional<std::string> bytes = (*disk)->get(name, slot);
+    Result<Artifact> kept = bytes ? artifact::read(*bytes) : Status::error(StatusCode::Data, "");
+    // Answers of hosts shaped the tile IR.
+    bool isIt = kept && kept->key == key && kept->target == from.target && kept->answers == from.answers &&
+                kept->part(tilePart) && *kept->part(tilePart) == *from.part(tilePart);
+    if (!isIt)
+      continue;
+    if (std::unique_ptr<Compilation> found = load(std::move(*kept), options, {}, {}, unheard)) {
+      ++(*disk)->hits;
+      return found;
+    }
+  }
+  if (!mayCompile || isOn(Variable::Closed))
+    return nullptr;
+  return rebuild(from, options, isKept ? *disk : nullptr, key, unheard);
 }
 
 Verified verify(const DiskCache &disk) {

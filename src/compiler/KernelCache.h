@@ -17,6 +17,11 @@ namespace tegula::compiler {
 std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const CompileOptions &options,
                                            diag::Sink &sink);
 
+// A kernel compiled again from the tile IR of its artifact, with other options for its code; by way of the
+// disk, too. Null: it cannot be, or is not on disk and may not be compiled.
+std::unique_ptr<Compilation> findOrRebuild(const artifact::Artifact &from, const TargetOptions &options,
+                                           bool mayCompile);
+
 // The cache of this process's environment as it is now (TEGULA_CACHE_DIR, TRITON_CACHE_DIR, XDG_CACHE_HOME,
 // HOME). Unsupported: it is switched off (TEGULA_DISK_CACHE, TRITON_ALWAYS_COMPILE). Data: why there can be
 // none.

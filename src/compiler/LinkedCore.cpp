@@ -63,8 +63,8 @@ const Builder &builderOf(const Target &target) {
 }
 
 const Core &linkedCore() {
-  static constexpr Core table{buildArtifact, stagesOf,     interpreted, passesOf,      checkLooks,
-                              check,         findMistakes, makeProgram, identityOfLlvm};
+  static constexpr Core table{buildArtifact, rebuildArtifact, stagesOf,     interpreted, passesOf,
+                              checkLooks,    check,           findMistakes, makeProgram, identityOfLlvm};
   return table;
 }
 

@@ -62,6 +62,7 @@ struct TargetOptions {
   bool fusesMultiplyAdd = true;       // a product and the sum that uses it may become one operation (N10)
   bool isCooperative = false;         // a launch runs all programs of its grid at the same time, or fails
   bool launchesEarly = false;         // a launch may begin before the one ahead of it in its stream has ended
+  bool isAlone = false;               // each program of a launch has a multiprocessor for itself (Alone.h)
   codegen::ExternLibraries libraries; // of the user, whose functions the kernel may call
   codegen::GivenStage given;          // a stage that a file gives in the place of the one that is made
   const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built

@@ -1,5 +1,6 @@
 #include "jit/Dispatch.h"
 #include "base/Environment.h"
+#include "compiler/Alone.h"
 #include "compiler/KernelCache.h"
 #include "compiler/Literal.h"
 #include "jit/Leaf.h"
@@ -487,17 +488,27 @@ KernelRef Dispatcher::find(Call &call, diag::Sink &sink) {
   return kernel ? table_.insert(bytes, version, std::move(kernel)) : nullptr;
 }
 
-KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
-                              diag::Sink &sink) {
-  call.target = compiler::chooseTarget(call.options.target, call.options.targetOptions, place.device, sink);
-  return call.target && bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
+// `grid` null: nobody knows it yet. It is no part of the key: a kernel has the codes for all launches, of
+// which the one for this is compiled first.
+KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Grid *grid,
+                              const runtime::Place &place, diag::Sink &sink) {
+  compiler::TargetOptions &options = call.options.targetOptions;
+  call.target = compiler::chooseTarget(call.options.target, options, place.device, sink);
+  if (!call.target || !bind(call, arguments, sink) || !specialize(call, sink))
+    return nullptr;
+  options.isAlone = grid && (call.target->devices || call.target->arch) &&
+                    compiler::runsAlone(*call.target, *grid, place, compiler::mostAlone());
+  return find(call, sink);
 }
 
 KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compiler::CompileOptions &options,
-                              const runtime::Place &place, diag::Sink &sink) {
+                              const runtime::Place &place, diag::Sink &sink, const runtime::Grid *grid) {
   Call call;
   call.options = options;
-  return findFor(call, arguments, place, sink);
+  KernelRef kernel = findFor(call, arguments, grid, place, sink);
+  if (kernel && grid)
+    kernel->compilation->prepare(*grid, place);
+  return kernel;
 }
 
 static std::optional<TypedLeaf> typedLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
@@ -567,7 +578,7 @@ KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<cons
     return nullptr;
   Call call;
   call.options = options;
-  KernelRef kernel = findFor(call, arguments, place, sink);
+  KernelRef kernel = findFor(call, arguments, &*extents, place, sink);
   if (!kernel)
     return nullptr;
   llvm::SmallVector<uint64_t, 24> slots;

@@ -43,9 +43,10 @@ public:
   // Kernels get other names than the function's. Before the first launch.
   void nameKernels(NameKernel name) { name_ = std::move(name); }
 
-  // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
+  // The kernel for these arguments on the place's device, compiled if it is new, for launches of such a grid
+  // where one is given. Null after diagnostics.
   KernelRef prepare(std::span<const Argument> arguments, const compiler::CompileOptions &options,
-                    const runtime::Place &place, diag::Sink &sink);
+                    const runtime::Place &place, diag::Sink &sink, const runtime::Grid *grid = nullptr);
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
                    const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
@@ -85,8 +86,8 @@ private:
   void specialize(Call &call, const Leaf &leaf, const compiler::Parameter &parameter, unsigned index,
                   diag::Sink &sink);
   KernelRef find(Call &call, diag::Sink &sink);
-  KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
-                    diag::Sink &sink);
+  KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Grid *grid,
+                    const runtime::Place &place, diag::Sink &sink);
   sema::Request requestOf(const Call &call, sema::HostRecord *record, std::vector<std::string> &names) const;
   bool nameKernel(sema::Request &request, diag::Sink &sink) const;
   KernelRef compile(const Call &call, diag::Sink &sink);

@@ -158,7 +158,9 @@ private:
 
   tune::Code compile(size_t i) {
     diag::Sink &sink = sinks_[i];
-    kernels_[i] = dispatcher_.prepare(arguments_[i], options_.compile, options_.place, sink);
+    std::optional<runtime::Grid> grid = makeGrid(grids_[i], {}, sink);
+    if (grid)
+      kernels_[i] = dispatcher_.prepare(arguments_[i], options_.compile, options_.place, sink, &*grid);
     if (!kernels_[i])
       return {sink.status(), isRefusal(sink), ""};
     std::string digest = artifact::codeDigest(kernels_[i]->compilation->artifact(), compiler::tilePart);

@@ -78,11 +78,13 @@ private:
     return llvm::any_of(convert->getUsers(), [](Operation *user) { return isa<TransOp, DotOp>(user); });
   }
 
-  // That fit on a multiprocessor, by shared memory and by the registers of their sums.
+  // That fit on a multiprocessor, by shared memory and by the registers of their sums; of a launch whose
+  // programs are alone one, whatever fits besides.
   uint64_t programs(uint64_t bytes) {
     unsigned registers = machine_.costs.besideSums;
     ring_.first.getBody()->walk([&](DotOp dot) { registers += simt::registersOf(dot.getType()); });
-    return machine_.programs(simt::warpsOf(ring_.first), registers, bytes);
+    uint64_t fit = machine_.programs(simt::warpsOf(ring_.first), registers, bytes);
+    return machine_.isAlone ? std::min<uint64_t>(fit, 1) : fit;
   }
 
   Ring ring_;

@@ -76,8 +76,7 @@ private:
       if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
         written_.push_back(op->getOperand(0));
     });
-    // Without stores a thread takes several trips at once, and their loads wait in registers.
-    streams_ = !written_.empty() && isStagedStream(plan_.loop) && beginsByProgram();
+    streams_ = isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() : waitsBesideFew());
     if ((!hasDots && !streams_) || !isInnermost)
       return false;
     if (meets)
@@ -114,7 +113,10 @@ private:
     letDotsRun();
     letLastDotsRun();
     copyBoxesBesideSums();
-    startCopiesBehindReads();
+    if (machine_.isAlone)
+      hideCopiesOfOneTrip();
+    else
+      startCopiesBehindReads();
   }
 
   // The expansion wants an op of the loop behind each carried value that runs ahead.
@@ -253,6 +255,12 @@ private:
       }
     }
     plan_.aheadTrips *= simt::unrollFactorOf(plan_.loop);
+    // Trips that bring very little wait for memory in as many stages as their user asks for, too, if nothing
+    // else runs while they wait.
+    constexpr unsigned mostAhead = 8;            // trips
+    constexpr uint64_t leastUnderWay = 4 * 1024; // bytes
+    while (machine_.isAlone && plan_.aheadTrips < mostAhead && plan_.aheadTrips * bytes < leastUnderWay)
+      ++plan_.aheadTrips;
     while (plan_.aheadTrips != 0 && (plan_.aheadTrips + 1) * bytes > machine_.sharedBytes / 2)
       --plan_.aheadTrips;
     plan_.slots = plan_.aheadTrips + 1;
@@ -260,6 +268,20 @@ private:
       for (LoadOp load : loads)
         copyAhead(load, {});
   }
+
+  // Without stores a thread takes several trips at once, and their loads wait in registers: copies pay only
+  // for tiles of which registers hold too few, and where nothing else fills the time.
+  bool waitsWithFewTrips() {
+    constexpr uint64_t wide = 64; // bytes of a thread and trip
+    uint64_t bytes = 0;
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>())
+      if (isa<RankedTensorType>(load.getType()) && !plan_.loop.isDefinedOutsideOfLoop(load.getPtr()))
+        bytes += bytesOf(load);
+    return machine_.isAlone && bytes >= wide * 32 * simt::warpsOf(plan_.loop);
+  }
+
+  // A trip that stores waits for its loads. Do few other warps run meanwhile?
+  bool waitsBesideFew() { return machine_.isAlone || beginsByProgram(); }
 
   // Does the loop, or one around it, begin by the program's place in the grid? Then programs are mostly as
   // many as a device runs, and few warps wait for memory at the same time.
@@ -382,7 +404,7 @@ private:
     });
     if (!areFree || dots.empty())
       return;
-    bool isAlone = isAloneOverTiles();
+    bool isAlone = machine_.isAlone || isAloneOverTiles();
     if (!isAlone && gainsPrograms(dots) && isBusyBeside(dots))
       return;
     lacksSlot_ = plan_.aheadTrips == 2 && (plan_.slots + 1) * slotBytes() > machine_.sharedBytes;
@@ -421,7 +443,7 @@ private:
     });
     for (DotOp dot : dots)
       products += productsOf(dot);
-    constexpr int64_t schedulers = 4, productsOfCycle = 2048; // of a multiprocessor; of factors of 16 bits
+    constexpr int64_t schedulers = 4; // of a multiprocessor
     return 2 * instructions * simt::warpsOf(plan_.loop) * productsOfCycle > 3 * products * schedulers;
   }
 
@@ -434,16 +456,31 @@ private:
   }
 
   // Nothing else runs while a program that is alone waits for copies: so many are under way as hide what they
-  // take, if there is room for them, and for `others`, bytes that lie beside the slots.
-  void copyFurtherAhead(uint64_t others) {
+  // take, if there is room for them, and for `others`, bytes that lie beside the slots. A trip multiplies for
+  // `cycles`, which hide copies, too.
+  void copyFurtherAhead(uint64_t others, int64_t cycles = 0) {
     uint64_t bytes = slotBytes();
     constexpr unsigned most = 2; // trips more than asked for
     for (unsigned more = 0; more != most && plan_.aheadTrips * bytes < machine_.costs.bytesAhead &&
+                            plan_.aheadTrips * cycles <= machine_.costs.copyCycles &&
                             (plan_.slots + 1) * bytes + others <= machine_.sharedBytes;
          ++more) {
       ++plan_.slots;
       ++plan_.aheadTrips;
     }
+  }
+
+  // A program that has its multiprocessor for itself would wait for copies that start one trip ahead, two
+  // stages as users write them, whatever a trip computes meanwhile.
+  void hideCopiesOfOneTrip() {
+    constexpr uint64_t room = 48 * 1024; // bytes, for what the kernel keeps in shared memory besides
+    int64_t products = 0;
+    plan_.loop.getBody()->walk([&](DotOp dot) {
+      if (dot->hasAttr(simt::matrixName))
+        products += productsOf(dot);
+    });
+    if (plan_.aheadTrips == 1)
+      copyFurtherAhead(room, products / productsOfCycle);
   }
 
   // Do the registers of the products leave no room for a second program?
@@ -454,6 +491,7 @@ private:
     return 2 * simt::warpsOf(plan_.loop) * registers > machine_.registerFile / 32;
   }
 
+  static constexpr int64_t productsOfCycle = 2048;   // of a multiprocessor, of factors of 16 bits
   static constexpr int64_t fewestRows = 32;          // of products of which many programs are likely
   static constexpr uint64_t largestRoom = 32 * 1024; // for results on their way to memory, in pieces
 

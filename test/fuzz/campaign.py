@@ -87,6 +87,7 @@ def check_seed(target, kinds):
                 import devices
 
                 devices.mirror_launches(patch)
+            patch.setenv("TEGULA_PROGRAMS_ALONE", ("0", "1000000")[seed // len(kinds) % 2])
             try:
                 KINDS[kinds[seed % len(kinds)]](seed, Path(folder), target)
             except Exception as error:

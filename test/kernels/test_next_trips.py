@@ -107,7 +107,8 @@ TILES = [((64, 256, 64), 4, 3), ((128, 128, 64), 8, 4), ((64, 64, 32), 4, 3), ((
 def test_any_way_to_walk(target, form, tile, warps, stages):
     kernel = walk(form, 3 * tile[0] - 8, 2 * tile[1], 4 * tile[2], tile, warps, stages, 2)
     if target == "sim" and tile[0] > 16 and form not in ("clamped", "carried", "from outside"):
-        fits = LARGE or tile != (64, 256, 64)
+        # Products of programs that are alone keep slots that leave room on a smaller machine, too.
+        fits = LARGE or tile != (64, 256, 64) or os.environ.get("TEGULA_PROGRAMS_ALONE", "0") != "0"
         assert (EARLY if fits else "shared memory has no room for its buffers") in str(kernel.remarks)
 
 

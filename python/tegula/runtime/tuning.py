@@ -126,11 +126,21 @@ class Measured:
     def _compiled(self):
         try:
             with refusing(self.config):
-                return self.tuner.fn.warmup(*self.args, grid=self.grid, **self.options)
+                kernel = self.tuner.fn.warmup(*self.args, grid=self.grid, **self.options)
+                if getattr(kernel, "target", None) == "cuda" and hasattr(kernel.function, "prepare"):
+                    kernel.function.prepare(self._extents())  # beside the other configurations, as the compile
+                return kernel
         except Exception as error:
             if self.is_prepared:
                 self.tuner.post_hook(self.full, exception=error)
             raise
+
+    def _extents(self):
+        """Of the grid, as a launch asks for it."""
+        if not callable(self.grid):
+            return core.grid_of(self.grid)
+        defaults = {p.name: p.default for p in getattr(self.tuner.jit_fn, "params", ()) if p.has_default}
+        return core.grid_of(self.grid({**defaults, **self.full}))
 
     def _written(self, given):
         """The arrays that the kernel may store to; all of them, where their names do not say which."""

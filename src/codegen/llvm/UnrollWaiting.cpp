@@ -109,7 +109,7 @@ llvm::PreservedAnalyses UnrollWaiting::run(llvm::Function &function,
   const llvm::LoopInfo &loops = analyses.getResult<llvm::LoopAnalysis>(function);
   // A program that writes as it reads, rows say, is one of as many as there are rows: others fill its waits,
   // as long as registers leave room for them.
-  bool narrowOnly = writesInLoops(function, loops), isAny = false;
+  bool narrowOnly = !function.hasFnAttribute(aloneName) && writesInLoops(function, loops), isAny = false;
   for (llvm::Loop *loop : loops.getLoopsInPreorder())
     if (unsigned trips = tripsOf(*loop, evolution, narrowOnly); trips != 1) {
       llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.count", trips);

@@ -58,6 +58,7 @@ public:
   bool hasGroupDots = false;  // matrix instructions of several warps, which read shared memory by themselves
   bool hasAsyncCopy = false;  // from global to shared memory while the warps go on
   bool hasBulkCopy = false;   // of whole boxes, which one thread starts, counted by signals
+  bool isAlone = false;       // each program of a launch has a multiprocessor for itself; false: nobody knows
 };
 
 } // namespace tegula::simt

@@ -86,6 +86,7 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   NvidiaMachine machine(*architecture);
   if (options.maxRegisters)
     machine.registers = std::min(machine.registers, unsigned(options.maxRegisters));
+  machine.isAlone = options.isAlone;
   NvidiaUnit unit(*architecture, machine);
   unit.warps = unsigned(options.numWarps);
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;

@@ -25,6 +25,7 @@ struct NvidiaOptions {
   int numStages = 0;            // of loops that load ahead; 0: up to 3, as many as fit
   int maxRegisters = 0;         // of a thread; 0: as many as it takes
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
+  bool isAlone = false;         // each program has a multiprocessor for itself
   codegen::ExternLibraries libraries = {};
   codegen::GivenStage given = nullptr; // "llvm" or "ptx" in the place of what is made
 };

@@ -2,6 +2,7 @@
 #include "targets/nvidia/Pipeline.h"
 
 #include "codegen/llvm/Recovery.h"
+#include "codegen/llvm/UnrollWaiting.h"
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
 #include "ir/simt/Chunks.h"
@@ -234,6 +235,8 @@ void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, unsigned withRoo
   unsigned threads = 32 * unit.warps;
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel.addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
+  if (unit.machine.isAlone)
+    kernel.addFnAttr(codegen::aloneName);
   if (withRoom)
     kernel.addFnAttr("nvvm.minctasm", std::to_string(std::max(withRoom / threads, 1u)));
 }

@@ -26,6 +26,7 @@ Artifact sample() {
               256,
               true,
               true,
+              artifact::Programs::Alone,
               40,
               0,
               16,

@@ -81,6 +81,7 @@ struct Handles : testing::Test {
     EXPECT_EQ(tg_call(badFunction, nullptr, nullptr, nullptr, 0, grid, 1, &kernel_, nullptr), TG_LAUNCH);
     EXPECT_EQ(tg_prepare(badFunction, nullptr, nullptr, nullptr, 0, &kernel_, nullptr), TG_LAUNCH);
     EXPECT_EQ(tg_launch(badKernel, nullptr, slots, 2, grid, 1, nullptr), TG_LAUNCH);
+    EXPECT_EQ(tg_kernel_prepare(badKernel, nullptr, grid, 1, nullptr), TG_LAUNCH);
     EXPECT_EQ(tg_kernel_is_kept(badKernel), 0);
     EXPECT_EQ(tg_kernel_name(badKernel), nullptr);
     EXPECT_EQ(tg_kernel_target(badKernel), nullptr);
@@ -207,8 +208,12 @@ TEST_F(Handles, AKernelThatWasGivenOutTwiceLivesUntilItIsDestroyedTwice) {
   EXPECT_STREQ(tg_kernel_name(called), "add") << "its module is gone, and it is held";
   tg_kernel_destroy(called);
   uint64_t slots[] = {reinterpret_cast<uintptr_t>(x), 16};
+  EXPECT_EQ(tg_kernel_prepare(prepared, nullptr, grid, 1, nullptr), TG_OK);
+  int64_t wrong[] = {1, -1};
+  EXPECT_EQ(tg_kernel_prepare(prepared, nullptr, wrong, 2, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_kernel_prepare(prepared, nullptr, nullptr, 1, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_launch(prepared, nullptr, slots, 2, grid, 1, nullptr), TG_OK);
-  EXPECT_EQ(x[0], 32);
+  EXPECT_EQ(x[0], 32) << "and it ran once";
   tg_kernel_destroy(prepared);
   EXPECT_EQ(tg_kernel_name(prepared), nullptr);
   tg_kernel_destroy(prepared);
