@@ -328,6 +328,14 @@ public:
       return Error(status, problems);
     return Done{};
   }
+  // Compiles what a launch of such a grid would, as tg_kernel_prepare says. Runs nothing.
+  Expected<Done> prepare(std::span<const int64_t> grid, const Place &place = {}) const {
+    tg_diagnostics *problems = nullptr;
+    tg_place where = place.raw();
+    if (tg_status status = tg_kernel_prepare(handle(), &where, grid.data(), grid.size(), &problems))
+      return Error(status, problems);
+    return Done{};
+  }
 
 private:
   explicit Kernel(std::shared_ptr<tg_kernel> kernel) : kernel_(std::move(kernel)) {}

@@ -52,6 +52,10 @@ TEST_P(Interface, CompilesForASignatureAndLaunches) {
   std::vector<float> x(13, 2);
   std::array<int64_t, 1> grid{2};
   std::array<uint64_t, 3> slots{reinterpret_cast<uintptr_t>(x.data()), 13, std::bit_cast<uint32_t>(1.5f)};
+  const std::vector<float> before = x;
+  ASSERT_TRUE(kernel->prepare(grid));
+  EXPECT_FALSE(kernel->prepare(std::array<int64_t, 1>{-1}));
+  EXPECT_EQ(x, before) << "nothing ran";
   ASSERT_TRUE(kernel->launch(grid, slots));
   EXPECT_EQ(x, std::vector<float>(13, -3));
 }
