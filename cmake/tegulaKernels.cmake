@@ -3,7 +3,8 @@
 #   [TARGETS cpu sm_80 sm_90a] [OPTIONS num_warps=8,maxnreg=64])
 #
 # Compiles kernels when the project is built. NAME is a target to link: it has the header <NAME.h>, libtegula-rt, and
-# the archive's path as the definition <NAME in capitals>_ARCHIVE. LIST is a file as TEGULA_RECORD writes it.
+# the archive's path as the definition <NAME in capitals>_ARCHIVE. LIST is a file as TEGULA_RECORD writes it. A new
+# Tegula compiles them again.
 function(tegula_add_kernels name)
   cmake_parse_arguments(K "" "KERNEL;SIGNATURE;LIST;OPTIONS" "TARGETS" ${ARGN})
   if(K_UNPARSED_ARGUMENTS OR (NOT K_KERNEL AND NOT K_LIST) OR (K_KERNEL AND K_LIST))
@@ -28,9 +29,13 @@ function(tegula_add_kernels name)
   if(K_OPTIONS)
     list(APPEND command --options ${K_OPTIONS})
   endif()
+  # Another compiler makes another archive; one of an older version is refused when it is opened.
+  get_target_property(library tegula::tegula LOCATION)
+  get_filename_component(folder ${library} DIRECTORY)
+  file(GLOB compiler ${folder}/libtegula*.so*)
   add_custom_command(OUTPUT ${room}/${name}.tga ${room}/${name}.h
     COMMAND tegula::tegula_cli ${command}
-    DEPENDS ${source} VERBATIM COMMENT "Compiling the kernels of ${name}")
+    DEPENDS ${source} ${compiler} $<TARGET_FILE:tegula::tegula_cli> VERBATIM COMMENT "Compiling the kernels of ${name}")
   add_custom_target(${name}_kernels DEPENDS ${room}/${name}.tga ${room}/${name}.h)
   string(TOUPPER ${name} upper)
   add_library(${name} INTERFACE)
