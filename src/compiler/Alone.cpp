@@ -21,6 +21,8 @@ std::optional<int64_t> mostAlone() {
 
 bool runsAlone(const Target &target, const runtime::Grid &grid, const runtime::Place &place,
                std::optional<int64_t> most) {
+  if (!target.hasBlocks())
+    return false;
   if (!most)
     most = multiprocessorsOf(target, place);
   int64_t programs = 1;

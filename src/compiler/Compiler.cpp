@@ -37,7 +37,7 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
 }
 
 // Devices, and machines that stand for them, have room for blocks of 32 warps.
-int mostWarps(const Target &target) { return target.devices || target.arch ? 32 : 64; }
+int mostWarps(const Target &target) { return target.hasBlocks() ? 32 : 64; }
 
 // A block has a power of two of warps.
 bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sink &sink) {

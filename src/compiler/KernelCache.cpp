@@ -241,8 +241,8 @@ struct Search {
   struct Found {
     std::unique_ptr<Compilation> compilation; // null: what is known is a refusal, which was reported
   };
-  // `isShared`: only what is the same for all launches.
-  std::optional<Found> find(bool isShared = false);
+  // `onlyForAny`: only what is the same for all launches.
+  std::optional<Found> find(bool onlyForAny = false);
   // The same, of entries that others compiled; those that fit are kept on disk.
   std::optional<Found> findRemote();
   std::unique_ptr<Compilation> compile();
@@ -282,7 +282,7 @@ std::optional<Search::Found> Search::take(Artifact artifact, Clock::time_point s
   return Found{load(std::move(artifact), targetOptions, {{from, milliseconds}}, place(), sink)};
 }
 
-std::optional<Search::Found> Search::find(bool isShared) {
+std::optional<Search::Found> Search::find(bool onlyForAny) {
   auto start = Clock::now();
   for (unsigned slot = 0; slot != cache::slotsOfName; ++slot) {
     std::optional<std::string> bytes = disk.get(key.name, slot);
@@ -293,7 +293,7 @@ std::optional<Search::Found> Search::find(bool isShared) {
       disk.drop(key.name, slot);
       continue;
     }
-    if (isShared && artifact->launch.programs != artifact::Programs::Any)
+    if (onlyForAny && artifact->launch.programs != artifact::Programs::Any)
       continue;
     if (std::optional<Found> found = take(std::move(*artifact), start, "disk cache")) {
       ++disk.hits;
@@ -426,7 +426,7 @@ namespace {
 // A kernel that was compiled for launches of more or fewer programs, if it is the same for these. A process
 // that may not compile takes another one, too.
 std::optional<Search::Found> findOfOthers(const Search &search) {
-  if (!search.target.devices && !search.target.arch)
+  if (!search.target.hasBlocks())
     return std::nullopt;
   TargetOptions options = search.targetOptions;
   options.isAlone = !options.isAlone;

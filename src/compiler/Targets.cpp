@@ -39,7 +39,7 @@ std::optional<std::string> archFor(const Target &target, std::string_view text) 
   if (!text.starts_with("sm"))
     return std::nullopt;
   std::string name = "sm_" + std::string(text.substr(text.starts_with("sm_") ? 3 : 2));
-  if (!isArch(name) || !(target.devices || target.arch))
+  if (!isArch(name) || !target.hasBlocks())
     return std::nullopt;
   // From 9.0 on the instructions that only this architecture has are wanted, too.
   bool isPlain = name.back() >= '0' && name.back() <= '9';

@@ -119,6 +119,9 @@ struct Target {
   const Devices *devices; // null: it runs on the cores of this machine
   // Of a target with architectures and no devices: the architecture that is wanted now.
   const char *(*arch)() = nullptr;
+
+  // Does it run programs as blocks of a device's multiprocessors, or stand for one that does?
+  bool hasBlocks() const { return devices || arch; }
 };
 std::span<const Target> targets();
 // The target of this name, or of this architecture ("sm_90a"); null where there is none.

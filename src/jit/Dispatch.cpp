@@ -496,8 +496,7 @@ KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, c
   call.target = compiler::chooseTarget(call.options.target, options, place.device, sink);
   if (!call.target || !bind(call, arguments, sink) || !specialize(call, sink))
     return nullptr;
-  options.isAlone = grid && (call.target->devices || call.target->arch) &&
-                    compiler::runsAlone(*call.target, *grid, place, compiler::mostAlone());
+  options.isAlone = grid && compiler::runsAlone(*call.target, *grid, place, compiler::mostAlone());
   return find(call, sink);
 }
 

@@ -161,4 +161,61 @@ TEST(Bound, IsAValueInCpp) {
   EXPECT_EQ(function->bind({2}, +out, 3).error().status(), TG_LAUNCH);
 }
 
+// A kernel's PTX behind a call that is bound for so many programs, of which up to four are alone on a GPU
+// that need not be here; "" where no assembler is, which the registers are for.
+std::string ptxFor(int64_t programs, std::vector<tg_argument> options = {}) {
+  constexpr const char *text = "import triton\n"
+                               "import triton.language as tl\n"
+                               "@triton.jit\n"
+                               "def total(x, out, n):\n"
+                               "    sums = tl.zeros((256,), tl.float32)\n"
+                               "    for i in range(0, n, 256):\n"
+                               "        sums += tl.load(x + i + tl.arange(0, 256))\n"
+                               "    tl.store(out + tl.program_id(0), tl.sum(sums))\n";
+  setenv("TEGULA_PROGRAMS_ALONE", "4", 1);
+  auto context = tg::Context::create("sm_90a");
+  auto module = context->parse(text);
+  auto function = (*module).function("total");
+  alignas(16) float memory[4] = {};
+  std::vector<tg_argument> arguments{tg::argument(+memory), tg::argument(+memory), tg::argument(512)};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  tg_bound *bound = nullptr;
+  tg_kernel *kernel = nullptr;
+  tg_diagnostics *problems = nullptr;
+  const char *data = nullptr;
+  size_t size = 0;
+  bool isFine = tg_bind(function->handle(), nullptr, nullptr, arguments.data(), arguments.size(), &programs,
+                        1, &bound, &problems) == TG_OK &&
+                tg_prepare(function->handle(), nullptr, nullptr, arguments.data(), arguments.size(), &kernel,
+                           &problems) == TG_OK &&
+                tg_kernel_stage(kernel, "ptx", &data, &size, &problems) == TG_OK;
+  EXPECT_TRUE(isFine) << tg_diagnostics_text(problems);
+  tg_kernel_attributes attributes{};
+  attributes.struct_size = sizeof attributes;
+  bool isAssembled = tg_kernel_get_attributes(kernel, &attributes, nullptr) == TG_OK;
+  std::string ptx(isAssembled ? data : "", isAssembled ? size : 0);
+  tg_diagnostics_destroy(problems);
+  tg_kernel_destroy(kernel);
+  tg_bound_destroy(bound);
+  unsetenv("TEGULA_PROGRAMS_ALONE");
+  return ptx;
+}
+
+TEST(BoundGrid, ChoosesTheCodeThatIsCompiled) {
+  std::string few = ptxFor(4), many = ptxFor(5);
+  if (few.empty())
+    GTEST_SKIP() << "no assembler is here";
+  EXPECT_NE(few.find(".maxnreg 255"), few.npos) << "all that a thread can have";
+  EXPECT_EQ(many.find(".maxnreg 255"), many.npos);
+}
+
+TEST(BoundGrid, OfFewProgramsLeavesTheRegistersThatAreAskedFor) {
+  tg_argument bound = tg::argument(40);
+  bound.name = "maxnreg";
+  std::string few = ptxFor(4, {bound});
+  if (few.empty())
+    GTEST_SKIP() << "no assembler is here";
+  EXPECT_NE(few.find(".maxnreg 40"), few.npos);
+}
+
 } // namespace
