@@ -21,8 +21,9 @@ public:
   explicit NvidiaExecutable(const artifact::Artifact &artifact)
       : artifact_(artifact),
         kernel_({codeOf(artifact), artifact.launch.entry, artifact.arch, artifact.launch.warps * 32,
-                 artifact.launch.sharedBytes, artifact.launch.isCooperative, artifact.launch.launchesEarly, 2,
-                 artifact.launch.copyMaps}) {}
+                 artifact.launch.sharedBytes, artifact.launch.programs == artifact::Programs::Alone,
+                 artifact.launch.isCooperative, artifact.launch.launchesEarly, 2, artifact.launch.copyMaps}) {
+  }
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                 const runtime::Place &place) override {

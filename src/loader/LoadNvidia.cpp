@@ -72,9 +72,9 @@ Result<std::unique_ptr<Code>> load(const artifact::Artifact &artifact, int devic
   if (!image)
     return Status::error(StatusCode::Data, "the artifact holds no code for this target");
   const artifact::LaunchData &launch = artifact.launch;
-  return std::unique_ptr<Code>(std::make_unique<NvidiaCode>(
-      cuda::Image{*image, launch.entry, artifact.arch, launch.warps * 32, launch.sharedBytes,
-                  launch.isCooperative, false, 2, launch.copyMaps}));
+  return std::unique_ptr<Code>(std::make_unique<NvidiaCode>(cuda::Image{
+      *image, launch.entry, artifact.arch, launch.warps * 32, launch.sharedBytes,
+      launch.programs == artifact::Programs::Alone, launch.isCooperative, false, 2, launch.copyMaps}));
 }
 
 } // namespace

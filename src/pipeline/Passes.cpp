@@ -40,6 +40,7 @@
 #include "transforms/UnswitchLoops.h"
 #include "transforms/VersionClampedLoops.h"
 #include "transforms/VersionUnalignedLoops.h"
+#include "transforms/VersionWritingLoops.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -232,6 +233,16 @@ const Pass versionClampedLoops{
     "a loop of products whose offsets are clamped gets a version for tiles in which none is", [](Unit &unit) {
       return eachFunction(
           unit, [&](tile::FuncOp function) { transforms::versionClampedLoops(function, unit.remarks); });
+    }};
+const Pass versionWritingLoops{
+    "version-writing-loops", "ttir",
+    "of few programs, a loop that writes gets a version for what it loads being apart from what it stores",
+    [](Unit &unit) {
+      if (!unit.machine.isAlone || unit.stages < 2)
+        return Status();
+      return eachFunction(unit, [&](tile::FuncOp function) {
+        transforms::versionWritingLoops(function, unit.machine, unit.remarks);
+      });
     }};
 
 // ---- simt ----

@@ -11,7 +11,7 @@ extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 extern const Pass markVolatileStores, relaxSums, countWhiles, unswitchLoops, hoistLoads, nestFlatLoops,
     orderPrograms, transposeProducts, narrowFloats, chunkLargeTiles, widenFactors, splitFactors,
     fillMaskedLoads, unrollAsAsked, predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets, splitMaskedLoops,
-    splitNarrowLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops;
+    splitNarrowLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops, versionWritingLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
     startLoads, pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared,

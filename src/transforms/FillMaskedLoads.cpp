@@ -43,8 +43,10 @@ void fillMaskedLoads(Operation *function) {
     fillIn(loop, 2);
   function->walk([](scf::ForOp loop) {
     if (isStagedStream(loop))
-      fillIn(loop, 1);
+      fillMaskedLoadsOf(loop);
   });
 }
+
+void fillMaskedLoadsOf(scf::ForOp loop) { fillIn(loop, 1); }
 
 } // namespace tegula::transforms

@@ -1,6 +1,6 @@
 // Masked elements of tiles that a loop loads which copies them ahead.
 #pragma once
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tegula::transforms {
 
@@ -8,5 +8,8 @@ namespace tegula::transforms {
 // `num_stages` of its own, becomes a load that is zero where the mask is false, and a choice behind it: so it
 // can be copied trips ahead.
 void fillMaskedLoads(mlir::Operation *function);
+
+// The same of one loop without products, whose loads of any rank are copied.
+void fillMaskedLoadsOf(mlir::scf::ForOp loop);
 
 } // namespace tegula::transforms

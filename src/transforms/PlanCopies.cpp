@@ -8,6 +8,7 @@
 #include "transforms/HeldLoads.h"
 #include "transforms/ProductLoops.h"
 #include "transforms/ThreadCosts.h"
+#include "transforms/VersionWritingLoops.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -76,7 +77,9 @@ private:
       if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
         written_.push_back(op->getOperand(0));
     });
-    streams_ = isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() : waitsBesideFew());
+    isApart_ = readsApart(plan_.loop);
+    streams_ = isApart_ ||
+               (isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() : waitsBesideFew()));
     if ((!hasDots && !streams_) || !isInnermost)
       return false;
     if (meets)
@@ -178,10 +181,12 @@ private:
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
-  // without a barrier (M12).
+  // without a barrier (M12); where no user asks for stages, a copy wants to know that they do not.
   bool mayBeWritten(LoadOp load) {
     if (written_.empty())
       return false;
+    if (isApart_)
+      return !load->hasAttr(readsApartName);
     analysis::OriginSet from = origins_.of(load.getPtr()); // a copy: the next answer may move it
     return llvm::any_of(written_, [&](Value written) { return from.mayShare(origins_.of(written)); });
   }
@@ -249,7 +254,8 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       bool isAnew = !plan_.loop.isDefinedOutsideOfLoop(load.getPtr());
       if (auto type = dyn_cast<RankedTensorType>(load.getType());
-          type && isAnew && llvm::all_of(type.getShape(), llvm::isPowerOf2_64)) {
+          type && isAnew && !(isApart_ && mayBeWritten(load)) &&
+          llvm::all_of(type.getShape(), llvm::isPowerOf2_64)) {
         loads.push_back(load);
         bytes += bytesOf(load);
       }
@@ -257,8 +263,8 @@ private:
     plan_.aheadTrips *= simt::unrollFactorOf(plan_.loop);
     // Trips that bring very little wait for memory in as many stages as their user asks for, too, if nothing
     // else runs while they wait.
-    constexpr unsigned mostAhead = 8;            // trips
-    constexpr uint64_t leastUnderWay = 4 * 1024; // bytes
+    constexpr unsigned mostAhead = 8;                               // trips
+    const uint64_t leastUnderWay = isApart_ ? 32 * 1024 : 4 * 1024; // bytes
     while (machine_.isAlone && plan_.aheadTrips < mostAhead && plan_.aheadTrips * bytes < leastUnderWay)
       ++plan_.aheadTrips;
     while (plan_.aheadTrips != 0 && (plan_.aheadTrips + 1) * bytes > machine_.sharedBytes / 2)
@@ -904,6 +910,7 @@ private:
   llvm::DenseSet<Operation *> addressed_;
   llvm::SetVector<Operation *> behindProducts_; // once it is asked for
   bool streams_ = false;                        // a loop without products
+  bool isApart_ = false;                        // of these one that reads apart from what it writes
   bool lacksSlot_ = false;                      // for products under way
   bool leavesRoom_ = false;    // for a second program: tiles that the trip computes with are copied, too
   SmallVector<Value> written_; // addresses of stores and atomics

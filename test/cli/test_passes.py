@@ -58,7 +58,7 @@ def test_passes_are_listed_in_order(tegula):
 def test_a_machine_without_asynchronous_copies_has_no_pass_for_them(tegula):
     assert set(names(tegula, "sm_80")) - set(names(tegula, "sm_75")) == {
         "pipeline-loops", "version-clamped-loops", "version-unaligned-loops", "load-in-own-trip", "nest-flat-loops", "fill-masked-loads", "sink-loads",
-        "unroll-as-asked", "move-copies-behind-reads"}
+        "unroll-as-asked", "move-copies-behind-reads", "version-writing-loops"}
 
 
 @pytest.mark.parametrize("target", ["cpu", "sm_75", "sm_90a"])

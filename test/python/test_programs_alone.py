@@ -229,3 +229,91 @@ tuned[lambda meta: (2,)](a, b, c, 128, N=32)
 assert torch.allclose(c, a.float() @ b.float(), atol=1e-2)
 """)
     assert said["entries"] == 4, "two codes of each configuration"
+
+
+ROWS = '''
+@triton.jit
+def rows_twice(x, y, n, BLOCK: tl.constexpr):
+    for first in range(0, n, BLOCK):
+        places = tl.program_id(0) * n + first + tl.arange(0, BLOCK)
+        inside = first + tl.arange(0, BLOCK) < n
+        tl.store(y + places, tl.load(x + places, mask=inside, other=-1.0) * 2, mask=inside)
+
+
+@triton.jit
+def states(s, decay, out, step, steps, BLOCK: tl.constexpr):
+    here = s + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    there = out + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    state = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(steps):
+        new, by = tl.load(here), tl.load(decay)
+        tl.store(there, state)
+        state = by * state + new
+        here, there, decay = here + step, there + step, decay + 1
+
+
+@triton.jit
+def late_read(x, y, out, n, BLOCK: tl.constexpr):
+    for first in range(0, n, BLOCK):
+        places = first + tl.arange(0, BLOCK)
+        tl.store(y + places, tl.load(x + places) * 2)
+        tl.store(out + places, tl.load(y + places) + 1)
+
+
+BLOCK, TRIPS = 32, 9
+N = BLOCK * TRIPS
+
+
+def walk(x, y, n=N, programs=1, kernel=rows_twice, **options):
+    """Returns the bytes of shared memory, which is the ring of copies."""
+    kernel[(programs,)](x, y, n, BLOCK, num_warps=1, **options)
+    return shared_bytes()
+
+
+def trip_by_trip(x, y):
+    for first in range(0, N, BLOCK):
+        y[first:first + BLOCK] = x[first:first + BLOCK] * 2
+'''
+
+
+def test_a_loop_that_writes_apart_from_what_it_reads_is_copied_ahead(script):
+    said = script(ROWS + "x = torch.randn(3, N - 5)\ny = torch.full((3, N - 5), float('nan'))\n"
+                  "rows.append(walk(x, y, N - 5, 3))\nassert torch.equal(y, x * 2)\n"
+                  "x = torch.randn(5, N)\ny = torch.empty(5, N)\nrows.append(walk(x, y, N, 5))\nassert torch.equal(y, x * 2)\n"
+                  "rows.append(walk(x[:1], y[:1], N, 1, num_stages=1))\n")
+    few, many, unstaged = said["rows"]
+    assert few[0] >= 2 * 32 * 4 and many == [0] and unstaged == [0]
+
+
+@pytest.mark.parametrize("behind", [-288, -64, -32, -1, 0, 32, 64, 256, 288])
+def test_a_trip_reads_what_an_earlier_one_wrote_through_another_argument(script, behind):
+    # By the lane that wrote it: by whole blocks. Between lanes M12 wants a barrier, and the machine refuses the launch.
+    said = script(ROWS + f"behind = {behind}\n"
+                  "memory = torch.randn(3 * N + 64)\nwant = memory.clone()\n"
+                  "start = N\nx, y = memory[start:], memory[start + behind:]\n"
+                  "trip_by_trip(want[start:], want[start + behind:])\n"
+                  "rows.append(walk(x, y))\nrows.append(bool(torch.equal(memory, want)))\n")
+    assert said["rows"][1]
+
+
+def test_rows_in_place_are_copied_ahead(script):
+    said = script(ROWS + "x = torch.randn(N)\nwant = x * 2\nrows.append(walk(x, x))\nassert torch.equal(x, want)\n")
+    assert said["rows"][0][0] > 0
+
+
+def test_pointers_that_move_by_a_number_of_the_launch_are_copied_ahead(script):
+    said = script(ROWS + "s, decay, out = torch.randn(TRIPS, 64), torch.rand(TRIPS), torch.empty(TRIPS, 64)\n"
+                  "states[(2,)](s, decay, out, 64, TRIPS, BLOCK, num_warps=1)\nrows.append(shared_bytes())\n"
+                  "state = torch.zeros(64)\n"
+                  "for i in range(TRIPS):\n    assert torch.allclose(out[i], state)\n    state = decay[i] * state + s[i]\n"
+                  "# a step of no bytes, and one that leads back\n"
+                  "states[(1,)](s[0], decay, out[0], 0, TRIPS, BLOCK, num_warps=1)\n"
+                  "states[(1,)](s[-1], decay, out[-1], -64, TRIPS, BLOCK, num_warps=1)\n"
+                  "state = torch.zeros(BLOCK)\n"
+                  "for i in range(TRIPS):\n    assert torch.allclose(out[TRIPS - 1 - i, :BLOCK], state)\n    state = decay[i] * state + s[TRIPS - 1 - i, :BLOCK]\n")
+    assert said["rows"][0][0] > 0
+
+
+def test_what_a_trip_writes_is_not_read_ahead_in_the_same_trip(script):
+    script(ROWS + "x, y, out = torch.randn(N), torch.zeros(N), torch.empty(N)\n"
+           "late_read[(1,)](x, y, out, N, BLOCK, num_warps=1)\nassert torch.equal(y, x * 2) and torch.equal(out, x * 2 + 1)\n")

@@ -50,7 +50,8 @@ enum FunctionAttribute {
   sharedSizeBytes = 1,
   localSizeBytes = 3,
   numRegs = 4,
-  maxDynamicSharedSizeBytes = 8
+  maxDynamicSharedSizeBytes = 8,
+  preferredSharedCarveout = 9 // percent of what shared memory may be
 };
 enum JitOption { errorLogBuffer = 5, errorLogBufferSizeBytes = 6 };
 enum CaptureMode { captureModeRelaxed = 2 };

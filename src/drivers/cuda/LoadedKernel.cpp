@@ -76,13 +76,23 @@ Status LoadedKernel::allowShared(const Api &api, const Current &current, CUfunct
     return Status::error(StatusCode::Resource,
                          overLimit("shared memory", image_.sharedBytes, uint64_t(info->maxSharedBytes)) +
                              " bytes, of " + info->name + "; hint: smaller tiles, or fewer stages");
-  if (image_.sharedBytes <= 48 * 1024)
-    return Status::success();
-  int bytes = int(image_.sharedBytes);
-  CUresult result = kernel_
-                        ? api.kernelSetAttribute(maxDynamicSharedSizeBytes, bytes, kernel_, current.handle())
-                        : api.funcSetAttribute(function, maxDynamicSharedSizeBytes, bytes);
-  return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
+  auto set = [&](FunctionAttribute attribute, int value) {
+    CUresult result = kernel_ ? api.kernelSetAttribute(attribute, value, kernel_, current.handle())
+                              : api.funcSetAttribute(function, attribute, value);
+    return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
+  };
+  // The driver sets aside shared memory for as many blocks as fit into a multiprocessor; one is there, and
+  // the rest is its first-level cache.
+  if (image_.isAlone && image_.sharedBytes != 0) {
+    constexpr uint64_t reserved = 1024; // of each block
+    uint64_t most = uint64_t(info->maxSharedBytes) + reserved;
+    if (Status status =
+            set(preferredSharedCarveout, int((100 * (image_.sharedBytes + reserved) + most - 1) / most));
+        !status.ok())
+      return status;
+  }
+  return image_.sharedBytes > 48 * 1024 ? set(maxDynamicSharedSizeBytes, int(image_.sharedBytes))
+                                        : Status::success();
 }
 
 CUresult LoadedKernel::ask(const Api &api, const Current &current, CUfunction function,

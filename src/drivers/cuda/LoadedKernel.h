@@ -18,6 +18,7 @@ struct Image {
   std::string entry, arch;
   unsigned threads = 128;     // of a block
   uint64_t sharedBytes = 0;   // dynamic, of a block
+  bool isAlone = false;       // no other block of a launch runs on the block's multiprocessor
   bool isCooperative = false; // all blocks of a launch run at the same time, or it is refused
   bool launchesEarly = false; // a launch may begin before the one ahead of it in its stream has ended
   // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`); but the first

@@ -408,6 +408,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::versionUnalignedLoops, hasAsyncCopy},
     {"simt", &pipeline::checkRemainders},
     {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
+    {"simt", &pipeline::versionWritingLoops, hasAsyncCopy},
     {"simt", &pipeline::tileToSimt},
     {"simt", &pipeline::deferReductions},
     {"simt", &pipeline::hoistConverts},
