@@ -93,7 +93,7 @@ private:
       for (auto [load, apart] : warm)
         if (std::optional<Bytes> range = bytesOf(*load))
           bytes = add(bytes, builder_.createOrFold<arith::SubIOp>(loop_.getLoc(), range->last, range->first));
-      all = compare(arith::CmpIPredicate::uge, bytes, trips_.constant(int64_t(cacheBytes_)));
+      all = compare(arith::CmpIPredicate::sge, bytes, trips_.constant(int64_t(cacheBytes_)));
       llvm::append_range(cold, warm);
     }
     for (auto [load, apart] : cold) {
@@ -190,8 +190,8 @@ private:
            leastCopyBits;
   }
 
-  // Asks that no trip stores to what a later one loads there. Null: none ever does. nullopt: the program cannot
-  // ask.
+  // Asks that no trip stores to what a later one loads there. Null: none ever does. nullopt: the program
+  // cannot ask.
   std::optional<Value> isApart(const Access &load) {
     Value all;
     for (const Access &store : stores_) {
@@ -204,7 +204,7 @@ private:
         return std::nullopt;
       using enum arith::CmpIPredicate;
       Value apart = builder_.createOrFold<arith::OrIOp>(
-          loop_.getLoc(), compare(ule, read->last, written->first), compare(ule, written->last, read->first));
+          loop_.getLoc(), compare(sle, read->last, written->first), compare(sle, written->last, read->first));
       all = all ? both(all, apart) : apart;
     }
     return all;
