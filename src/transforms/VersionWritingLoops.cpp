@@ -161,23 +161,23 @@ private:
     return !around.isDefinedOutsideOfLoop(value);
   }
 
-  // The loads that each trip makes anew, and all that the loop writes. False: something else writes, or they
-  // are too many.
+  // The loads that each trip makes anew, and all that the loop writes. False: something else writes or
+  // orders, or they are too many.
   bool collect() {
     auto walked = loop_.getBody()->walk([&](Operation *op) {
       if (auto store = dyn_cast<StoreOp>(op)) {
         stores_.push_back({op, store.getPtr(), store.getMask()});
         return WalkResult::advance();
       }
-      bool reads = isa<LoadOp>(op), isPart = isa<scf::IfOp, scf::YieldOp, ReduceOp, ScanOp>(op);
+      auto load = dyn_cast<LoadOp>(op);
+      bool reads = load && !load.getIsVolatile(), isPart = isa<scf::IfOp, scf::YieldOp, ReduceOp, ScanOp>(op);
       return reads || isPart || isMemoryEffectFree(op) ? WalkResult::advance() : WalkResult::interrupt();
     });
     if (walked.wasInterrupted() || stores_.empty())
       return false;
-    for (LoadOp load : loop_.getOps<LoadOp>()) {
-      if (!load.getIsVolatile() && !loop_.isDefinedOutsideOfLoop(load.getPtr()))
+    for (LoadOp load : loop_.getOps<LoadOp>())
+      if (!loop_.isDefinedOutsideOfLoop(load.getPtr()))
         loads_.push_back({load, load.getPtr(), load.getMask()});
-    }
     return loads_.size() + stores_.size() <= mostAccesses;
   }
 

@@ -86,10 +86,8 @@ Status LoadedKernel::allowShared(const Api &api, const Current &current, CUfunct
   if (image_.isAlone && image_.sharedBytes != 0) {
     constexpr uint64_t reserved = 1024; // of each block
     uint64_t most = uint64_t(info->maxSharedBytes) + reserved;
-    if (Status status =
-            set(preferredSharedCarveout, int((100 * (image_.sharedBytes + reserved) + most - 1) / most));
-        !status.ok())
-      return status;
+    // A hint: a driver that does not take it runs the kernel as well.
+    (void)set(preferredSharedCarveout, int((100 * (image_.sharedBytes + reserved) + most - 1) / most));
   }
   return image_.sharedBytes > 48 * 1024 ? set(maxDynamicSharedSizeBytes, int(image_.sharedBytes))
                                         : Status::success();
