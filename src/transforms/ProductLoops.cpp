@@ -31,13 +31,16 @@ SmallVector<scf::ForOp> innermostLoopsOfDots(Operation *function) {
   return loops;
 }
 
-bool isStagedStream(scf::ForOp loop) {
+bool isStream(scf::ForOp loop) {
   auto isOther = [](Operation *op) {
     bool stays = isa<DotOp, LoopLikeOpInterface>(op);
     return stays ? WalkResult::interrupt() : WalkResult::advance();
   };
-  return loop->hasAttr(simt::stagesName) && simt::stagesOf(loop, 0) >= 2 &&
-         !loop.getBody()->walk(isOther).wasInterrupted();
+  return !loop.getBody()->walk(isOther).wasInterrupted();
+}
+
+bool isStagedStream(scf::ForOp loop) {
+  return loop->hasAttr(simt::stagesName) && simt::stagesOf(loop, 0) >= 2 && isStream(loop);
 }
 
 unsigned heldByProducts(scf::ForOp loop) {

@@ -7,8 +7,9 @@ namespace tegula::transforms {
 // The innermost loops of a function that have a `tile.dot`, in the order of the walk.
 llvm::SmallVector<mlir::scf::ForOp> innermostLoopsOfDots(mlir::Operation *function);
 
-// Is it an innermost loop without products, whose user asks that its loads run ahead
-// (`tl.range(..., num_stages=3)`)?
+// Is it an innermost loop without products?
+bool isStream(mlir::scf::ForOp loop);
+// Is it one whose user asks that its loads run ahead (`tl.range(..., num_stages=3)`)?
 bool isStagedStream(mlir::scf::ForOp loop);
 
 // The registers of a thread that a loop of simt takes at its fullest, about: for what it carries, and for the

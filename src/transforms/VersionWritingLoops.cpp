@@ -7,6 +7,7 @@
 #include "ir/tile/Tile.h"
 #include "transforms/FillMaskedLoads.h"
 #include "transforms/LoopVersions.h"
+#include "transforms/ProductLoops.h"
 #include "transforms/TripValues.h"
 
 #include "mlir/IR/Matchers.h"
@@ -63,7 +64,7 @@ public:
     Value never = arith::ConstantOp::create(builder_, loop_.getLoc(), builder_.getBoolAttr(false));
     scf::YieldOp::create(builder_, loop_.getLoc(), never);
     builder_.setInsertionPointToStart(asks.thenBlock());
-    Value apart = areApart();
+    Value apart = chooseLoads();
     if (!apart) {
       asks.erase();
       return false;
@@ -76,7 +77,7 @@ public:
 private:
   // Chooses the loads that run ahead in the version. Returns the condition of it, null: there is no such
   // load.
-  Value areApart() {
+  Value chooseLoads() {
     Value all = arith::ConstantOp::create(builder_, loop_.getLoc(), builder_.getBoolAttr(true));
     bool hasCold = false, hasWarm = false;
     SmallVector<std::pair<Access *, Value>> cold, warm;
@@ -278,7 +279,6 @@ private:
       return std::nullopt;
     Location loc = loop_.getLoc();
     double size = base->size;
-    Value magnitude = magnitudeOf(form.base);
     Value least = base->first, greatest = base->first;
     if (base->varies) {
       least = builder_.createOrFold<arith::MinSIOp>(loc, base->first, base->last);
@@ -291,16 +291,13 @@ private:
       if (!step || step->varies)
         return std::nullopt;
       size += step->size * double(extent - 1);
-      Value further = builder_.createOrFold<arith::MulFOp>(loc, magnitudeOf(stride), number(extent - 1));
-      magnitude = builder_.createOrFold<arith::AddFOp>(loc, magnitude, further);
       Value end = builder_.createOrFold<arith::MulIOp>(loc, step->first, trips_.constant(extent - 1));
       Value zero = trips_.constant(0);
       least = add(least, builder_.createOrFold<arith::MinSIOp>(loc, end, zero));
       greatest = add(greatest, builder_.createOrFold<arith::MaxSIOp>(loc, end, zero));
     }
     if (!(size < largestOffset)) // 64 bits hold it for the numbers of most launches
-      trips_.also(builder_.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, magnitude,
-                                                       number(largestOffset)));
+      demandSize(form, shape);
     return Bytes{least, greatest};
   }
 
@@ -313,6 +310,20 @@ private:
           return std::nullopt;
       }
     return trips_.of(polynomial);
+  }
+
+  // Demands that the magnitude of the form stays below `largestOffset` over the tile and all trips.
+  void demandSize(const Form &form, ArrayRef<int64_t> shape) {
+    Location loc = loop_.getLoc();
+    Value sum = magnitudeOf(form.base);
+    for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
+      if (extent == 1)
+        continue;
+      Value most = builder_.createOrFold<arith::MulFOp>(loc, magnitudeOf(stride), number(double(extent - 1)));
+      sum = builder_.createOrFold<arith::AddFOp>(loc, sum, most);
+    }
+    trips_.also(
+        builder_.createOrFold<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, sum, number(largestOffset)));
   }
 
   // About the most that the polynomial's terms amount to in any trip, as f32; inTrips() knows it.
@@ -368,15 +379,6 @@ private:
   llvm::DenseMap<Operation *, std::optional<Bytes>> bytes_;
 };
 
-bool isCandidate(scf::ForOp loop) {
-  auto isOther = [](Operation *op) {
-    bool stays = isa<DotOp, LoopLikeOpInterface>(op);
-    return stays ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return !loop->hasAttr(simt::stagesName) && !loop.getUnsignedCmp() &&
-         !loop.getBody()->walk(isOther).wasInterrupted();
-}
-
 } // namespace
 
 bool readsApart(scf::ForOp loop) {
@@ -387,7 +389,7 @@ void versionWritingLoops(Operation *function, const simt::Machine &machine,
                          std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) {
-    if (isCandidate(loop))
+    if (!loop->hasAttr(simt::stagesName) && !loop.getUnsignedCmp() && isStream(loop))
       loops.push_back(loop);
   });
   if (loops.empty())

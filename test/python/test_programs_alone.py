@@ -319,3 +319,24 @@ def test_pointers_that_move_by_a_number_of_the_launch_are_copied_ahead(script):
 def test_what_a_trip_writes_is_not_read_ahead_in_the_same_trip(script):
     script(ROWS + "x, y, out = torch.randn(N), torch.zeros(N), torch.empty(N)\n"
            "late_read[(1,)](x, y, out, N, BLOCK, num_warps=1)\nassert torch.equal(y, x * 2) and torch.equal(out, x * 2 + 1)\n")
+
+
+def test_rows_that_the_program_has_read_stay_with_its_cache(script):
+    said = script(ROWS + """
+@triton.jit
+def scaled(x, w, y, n, BLOCK: tl.constexpr):
+    total = tl.zeros((BLOCK,), tl.float32)
+    for first in range(0, n, BLOCK):
+        total += tl.load(x + first + tl.arange(0, BLOCK))
+    whole = tl.sum(total)
+    for first in range(0, n, BLOCK):
+        places = first + tl.arange(0, BLOCK)
+        tl.store(y + places, tl.load(x + places) * tl.load(w + places) + whole)
+
+
+x, w, y = torch.randn(N), torch.randn(N), torch.empty(N)
+kernel = scaled[(1,)](x, w, y, N, BLOCK, num_warps=1)
+assert torch.allclose(y, x * w + x.sum(), atol=1e-4)
+rows.append([remark.text for remark in kernel.remarks if "ahead" in remark.text])
+""")
+    assert any("1 load runs" in text for text in said["rows"][0]) and not any("2 loads run" in text for text in said["rows"][0])
