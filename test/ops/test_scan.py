@@ -158,6 +158,36 @@ def test_functions_of_the_user_keep_the_order(target, n, reverse):
             assert (out_scale[i], out_shift[i]) == (a, b)
 
 
+@triton.jit
+def transposed_kernel(scale_ptr, shift_ptr, out_scale_ptr, out_shift_ptr, REVERSE: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+                      C: tl.constexpr, COLUMNS: tl.constexpr):
+    rows: tl.constexpr = A * B * C // COLUMNS
+    i = tl.arange(0, A * B * C)
+    scale = tl.permute(tl.reshape(tl.load(scale_ptr + i), (A, B, C)), (2, 1, 0)).reshape(rows, COLUMNS)
+    shift = tl.permute(tl.reshape(tl.load(shift_ptr + i), (A, B, C)), (2, 1, 0)).reshape(rows, COLUMNS)
+    scale, shift = tl.associative_scan((scale, shift), 0, compose, reverse=REVERSE)
+    at = tl.arange(0, rows)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    tl.store(out_scale_ptr + at, scale)
+    tl.store(out_shift_ptr + at, shift)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("warps", [1, 2, 8, 16])
+@pytest.mark.parametrize("shape, columns", [((8, 4, 8), 1), ((8, 4, 8), 2), ((8, 8, 4), 4), ((16, 4, 4), 2), ((4, 16, 8), 2)], ids=str)
+def test_transposed_tiles(target, shape, columns, warps, reverse):
+    """Lanes lie along the axis in another order than by their numbers, with warps between them."""
+    generator = np.random.default_rng(0)
+    scale, shift = generator.choice(np.array([-1, 1, 3], np.int32), shape), generator.integers(-9, 9, shape, np.int32)
+    out_scale, out_shift = (torch.zeros(scale.size // columns, columns, dtype=torch.int32) for _ in range(2))
+    transposed_kernel[(1, )](*(torch.from_numpy(x) for x in (scale, shift)), out_scale, out_shift, reverse, *shape, columns, num_warps=warps)
+    order = slice(None, None, -1 if reverse else 1)
+    expected = [x.transpose(2, 1, 0).reshape(-1, columns)[order].copy() for x in (scale, shift)]
+    for row in range(1, len(expected[0])):
+        expected[1][row] += expected[1][row - 1] * expected[0][row]
+        expected[0][row] *= expected[0][row - 1]
+    assert (out_scale.numpy() == expected[0][order]).all() and (out_shift.numpy() == expected[1][order]).all()
+
+
 @pytest.mark.parametrize("n", [5, 64])
 def test_functions_with_control_flow(target, n):
     x = np.random.default_rng(n).integers(1, 1000, n).astype(np.int32) * 6

@@ -200,6 +200,27 @@ private:
     return b_.CreateAnd(b_.CreateOr(e_.lane(), b_.getInt32(ones)), b_.getInt32(31 & ~zeros));
   }
 
+  // The lane before this one along the axis, counted in the level's bits alone; of the first lane any. Lanes
+  // of a transposed tile may count along the axis in another order than by their bits.
+  llvm::Value *neighbour(const ScanLevel &level) {
+    llvm::Value *lane = e_.lane();
+    unsigned mask = level.mask();
+    if (llvm::is_sorted(level.bits)) {
+      llvm::Value *moved = reverse_ ? b_.CreateAdd(b_.CreateOr(lane, 31 & ~mask), b_.getInt32(1))
+                                    : b_.CreateSub(b_.CreateAnd(lane, mask), b_.getInt32(1));
+      return b_.CreateOr(b_.CreateAnd(moved, mask), b_.CreateAnd(lane, 31 & ~mask));
+    }
+    // A step changes the lowest bit, and the next one where that one was crossed.
+    llvm::Value *flips = b_.getInt32(level.bits[0]);
+    llvm::Value *crosses = b_.getTrue();
+    for (unsigned i = 1; i != level.bits.size(); ++i) {
+      llvm::Value *isSet = b_.CreateICmpNE(b_.CreateAnd(lane, level.bits[i - 1]), b_.getInt32(0));
+      crosses = b_.CreateAnd(crosses, reverse_ ? isSet : b_.CreateNot(isSet));
+      flips = b_.CreateOr(flips, b_.CreateSelect(crosses, b_.getInt32(level.bits[i]), b_.getInt32(0)));
+    }
+    return b_.CreateXor(lane, flips);
+  }
+
   void overLanes(const ScanLevel &level, bool allNeedTotal) {
     unsigned mask = level.mask();
     llvm::Value *lane = e_.lane();
@@ -216,11 +237,7 @@ private:
       if (block.groups.size() == 1 && first.registers.size() == 1 && first.before.values.empty()) {
         elements_[first.registers[0]] = sum;
       } else {
-        // Of the lane before this one, counted in the level's bits alone.
-        llvm::Value *others = b_.CreateAnd(lane, 31 & ~mask);
-        llvm::Value *neighbour = reverse_ ? b_.CreateAdd(b_.CreateOr(lane, 31 & ~mask), b_.getInt32(1))
-                                          : b_.CreateSub(b_.CreateAnd(lane, mask), b_.getInt32(1));
-        Part before = shuffle(sum, b_.CreateOr(b_.CreateAnd(neighbour, mask), others));
+        Part before = shuffle(sum, neighbour(level));
         before.valid = e_.both(before.valid,
                                b_.CreateICmpNE(b_.CreateAnd(lane, mask), b_.getInt32(reverse_ ? mask : 0)));
         for (unsigned group : block.groups)
