@@ -9,7 +9,7 @@ classes, so that two right executions agree by the numerical contract:
 Stores of one op have distinct addresses and programs write disjoint ranges: no program is racy (memory-model.md).
 
 Overlapping programs are of one instance and of integers: all their buffers lie in one piece of memory, across each other.
-Moving programs scan, gather, flip, join, split and count, too. Held programs are 2-D and multiply, sort and turn besides:
+Moving programs scan, gather, flip, join, split, permute and count, too. Held programs are 2-D and multiply, sort and turn besides:
 results of one op with a buffer are operands of another, at once and carried by a loop.
 Pointer programs choose addresses when they run: loops that swap pointers or carry tiles of them, branches, `tl.where`,
 integers on the way; each reads its neighbours' elements of what it has stored.
@@ -17,6 +17,7 @@ Programs with exits leave loops, branches and helpers early: in loops within loo
 
 `python3 test/fuzz/generator.py SEED [overlapping|moving|held|pointers|exits]` prints the program of a seed.
 """
+import math
 import random
 import sys
 from dataclasses import dataclass, field
@@ -285,7 +286,7 @@ class Generator:
              ("logic", 1), ("select", 4), ("any_cast", 3), ("float_arithmetic", 5), ("approximate", 9),
              ("reduction", 2)]
 
-    MOVES = [("scan", 5), ("gather", 4), ("flip", 2), ("join_and_split", 3), ("interleaved", 2), ("counted", 2)]
+    MOVES = [("scan", 5), ("gather", 4), ("flip", 2), ("join_and_split", 3), ("interleaved", 2), ("counted", 2), ("cut", 3)]
 
     def whole(self, *kinds):
         """A tile of the program's shape."""
@@ -354,6 +355,19 @@ class Generator:
         self.line(f"{half}, {self.name()} = tl.split({text})")
         self.pool.append(Value(half, a.dtype, self.shape, a.kind, high))
         return self.pool[-1]
+
+    def cut(self):
+        """A tile in another order of its elements: cut into three dimensions, these permuted, and joined again."""
+        a = self.whole("int", "exact", "free", "product")
+        if a is None:
+            return None
+        count, extents = math.prod(self.shape), []
+        for _ in range(2):
+            extents.append(self.rng.choice([extent for extent in range(1, count + 1) if count % extent == 0]))
+            count //= extents[-1]
+        order = self.rng.sample(range(3), 3)
+        return self.let(f"tl.reshape(tl.permute(tl.reshape({a.text}, {[*extents, count]}), {order}), {list(self.shape)})",
+                        a.dtype, self.shape, a.kind, a.high)
 
     def counted(self):
         """A histogram, spread back over the tile it was made of."""
