@@ -21,9 +21,12 @@
 # RUN: tegula compile %s::centered --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=REDUCED
 # RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=16,BLOCK=2048' | FileCheck %s --check-prefix=AMPLE
 # RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=2,BLOCK=2048' | FileCheck %s --check-prefix=SOME
+# RUN: tegula compile %s::segments --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f32:16,ends=*i64:16,out=*f32:16,n=i32:16,FROM="memory"' | FileCheck %s --check-prefix=SEGMENTS
+# RUN: tegula compile %s::segments --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f32:16,ends=*i64:16,out=*f32:16,n=i32:16,FROM="argument"' | FileCheck %s --check-prefix=APART
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
-# elements, or so many that few of their loads would be under way together, or keeps a tile that it reduces.
+# elements, or so many that few of their loads would be under way together, or keeps a tile that it reduces; nor those whose number of
+# trips comes from memory, which are short.
 import tegula.language as tl
 from tegula import jit
 
@@ -39,6 +42,23 @@ def apart(x, out, n, BLOCK: tl.constexpr):
 
 # APART: .minnctapersm 4
 # LARGE: .minnctapersm 8
+
+
+@jit
+def segments(x, ends, out, n, FROM: tl.constexpr):
+    i = tl.program_id(0) * 128 + tl.arange(0, 128)
+    total = tl.zeros((128,), tl.float32)
+    begin, end = 0, n
+    if FROM == "memory":
+        begin = tl.load(ends + tl.program_id(1)).to(tl.int32)
+        end = begin + tl.minimum(tl.load(ends + tl.program_id(1) + 1).to(tl.int32) - begin, 64)
+    for row in range(begin, end):
+        total += tl.load(x + row * n + i)
+    tl.store(out + i, total)
+
+
+# SEGMENTS-NOT: .minnctapersm
+# SEGMENTS: ret
 
 
 @jit
