@@ -410,8 +410,8 @@ typedef struct tg_compile_options {
 } tg_compile_options;
 
 /* Compiles `function` for a signature: "x=*f32:16,n=i32,B=64,ACT='relu'". Each parameter is
- *   NAME=*TYPE[:16]   a pointer, divisible by 16
- *   NAME=TYPE[:16]    a number known at run time (for a constexpr parameter: the type itself)
+ *   NAME=*TYPE[:16]   a pointer, divisible by 16; `:8`: by 8
+ *   NAME=TYPE[:16]    a number known at run time, likewise (for a constexpr parameter: the type itself)
  *   NAME=CONSTANT     a constant
  * Parameters with defaults may be left out. The caller destroys the kernel, before its context.
  * `options` may be NULL. */
@@ -541,7 +541,8 @@ typedef struct tg_argument {
 
 /* Calls a kernel: compiles it for these arguments when they are of a new kind, and runs it. The
  * rules are upstream's: the integer 1 is a constant, other integers are i32 or i64 by value, floats
- * are fp32, annotations pin types, pointers and integers divisible by 16 are known to be so.
+ * are fp32, annotations pin types, pointers and integers divisible by 16 are known to be so. Integers from
+ * 24 on that 8 divides are known to be so, too.
  * `target` NULL: the context's. `place` as in tg_launch; pointers are of its device. `*kernel` is the
  * caller's, who destroys it before the function's module; `kernel` may be NULL. */
 TG_API tg_status tg_call(tg_function *function, const char *target, const tg_place *place,

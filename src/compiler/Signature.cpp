@@ -65,13 +65,15 @@ struct Reader {
     return std::nullopt;
   }
 
-  // `*f32:16`, `i32:16`; nullopt: not a type.
+  // `*f32:16`, `i32:8`; nullopt: not a type.
   static std::optional<std::pair<sema::Type, unsigned>> typeOf(std::string_view text) {
     unsigned divisibility = 1;
-    if (text.ends_with(":16")) {
-      divisibility = 16;
-      text.remove_suffix(3);
-    }
+    for (unsigned divisor : {16u, 8u})
+      if (std::string end = ":" + std::to_string(divisor); text.ends_with(end)) {
+        divisibility = divisor;
+        text.remove_suffix(end.size());
+        break;
+      }
     sema::Type type;
     if ((type.pointer = text.starts_with('*'))) {
       text.remove_prefix(1);
@@ -102,8 +104,9 @@ struct Reader {
     if (std::optional<sema::Const> constant = parseLiteral(value))
       return sema::ArgumentSpec{std::string(name), std::move(*constant), 1};
     if (size_t colon = value.find(':'); colon != value.npos && typeOf(value.substr(0, colon)))
-      return fail(value, "`" + std::string(value.substr(colon)) +
-                             "` behind a type is nothing: there is only `:16`, divisible by 16");
+      return fail(value,
+                  "`" + std::string(value.substr(colon)) +
+                      "` behind a type is nothing: there are only `:16` and `:8`, divisible by 16 and by 8");
     return fail(value.empty() ? part : value,
                 "`" + std::string(value) + "` is neither a type nor a constant");
   }

@@ -1,6 +1,6 @@
 // The text of a signature -> what is known of each argument.
 //   signature = NAME=VALUE, ...
-//   VALUE     = *TYPE[:16] | TYPE[:16] | constant      (:16: divisible by 16)
+//   VALUE     = *TYPE[:N] | TYPE[:N] | constant      (:16 or :8: divisible by that)
 // A bare type name is the value of a constexpr parameter and the type of any other.
 #pragma once
 #include "compiler/Parameters.h"

@@ -24,7 +24,7 @@ std::optional<std::string> valueText(const sema::ArgumentSpec &argument) {
   if (!type.shape.empty())
     return std::nullopt;
   std::string text = (type.pointer ? type.isConst ? "*k" : "*" : "") + std::string(name(type.element));
-  return argument.divisibility == 16 ? text + ":16" : text;
+  return argument.divisibility > 1 ? text + ":" + std::to_string(argument.divisibility) : text;
 }
 
 constexpr std::string_view precisionNames[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};

@@ -3,9 +3,9 @@
 // of a kernel answers a known key without compiling.
 //
 // Rules (upstream's): the integer 1 is a constant; other integers are i32, i64 or u64 by value
-// and "divisible by 16" when they are; a float is fp32; a bool is i1; None is a constant; a
-// pointer is its element type and "divisible by 16" when its address is. An annotation pins
-// the type. Safe from several threads.
+// and "divisible by 16" or by 8 (Arguments.h) when they are; a float is fp32; a bool is i1; None is a
+// constant; a pointer is its element type and "divisible by 16" when its address is. An annotation pins the
+// type. Safe from several threads.
 #pragma once
 #include "compiler/Parameters.h"
 #include "jit/Arguments.h"

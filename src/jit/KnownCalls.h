@@ -52,7 +52,7 @@ uint64_t slotOf(const PlainArgument &argument, const KnownCall::Slot &slot);
 
 // All that specializeLeaf looks at of an int without an annotation.
 inline unsigned integerClass(uint64_t bits) {
-  return unsigned(bits == 1) | unsigned(bits % 16 == 0) << 1 | unsigned(int64_t(bits) == int32_t(bits)) << 2;
+  return unsigned(bits == 1) | unsigned(int64_t(bits) == int32_t(bits)) << 1 | knownDivisor(bits) << 2;
 }
 // The same of a value that has the known one's kind, type and flags; nullopt: its text or its key decides.
 inline std::optional<bool> isLikeByBits(const KnownCall::Argument &known, uint64_t bits) {

@@ -156,6 +156,13 @@ static std::nullopt_t outOfRange(const sema::Const &value, DType type, const com
   return std::nullopt;
 }
 
+static uint8_t flagsOfNumber(const Leaf &leaf, const compiler::Parameter &parameter) {
+  if (parameter.doNotSpecialize || parameter.doNotSpecializeOnAlignment)
+    return 0;
+  unsigned divisor = knownDivisor(leaf.bits);
+  return divisor == 16 ? KeyDivisibleBy16 : divisor == 8 ? KeyDivisibleBy8 : 0;
+}
+
 // A number for a parameter whose type is given.
 static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &type,
                                         const compiler::Parameter &parameter, const sema::Function &function,
@@ -176,9 +183,8 @@ static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &t
   if (!fits(leaf, type.element)) {
     return outOfRange(constantOf(leaf), type.element, parameter, kernel, sink);
   }
-  if (leaf.bits % 16 == 0 && !isBool(type.element) && !parameter.doNotSpecialize &&
-      !parameter.doNotSpecializeOnAlignment)
-    key.flags = KeyDivisibleBy16;
+  if (!isBool(type.element))
+    key.flags = flagsOfNumber(leaf, parameter);
   return key;
 }
 
@@ -186,10 +192,7 @@ static std::optional<KeyLeaf> integerKey(const Leaf &leaf, const compiler::Param
   if (leaf.bits == 1 && leaf.kind == LeafKind::Int && !parameter.doNotSpecialize)
     return constantKey(leaf);
   DType type = leaf.kind == LeafKind::UInt ? DType::U64 : fits(leaf, DType::I32) ? DType::I32 : DType::I64;
-  KeyLeaf key{.kind = KeyScalar, .dtype = uint8_t(type)};
-  if (leaf.bits % 16 == 0 && !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment)
-    key.flags = KeyDivisibleBy16;
-  return key;
+  return KeyLeaf{.kind = KeyScalar, .dtype = uint8_t(type), .flags = flagsOfNumber(leaf, parameter)};
 }
 
 static std::optional<KeyLeaf> pointerKey(const Leaf &leaf, const compiler::Parameter &parameter,
@@ -265,7 +268,7 @@ sema::ArgumentSpec specOf(const Leaf &leaf, const KeyLeaf &key, const compiler::
   type.element = DType(key.dtype);
   type.pointer = key.kind == KeyPointer;
   type.isConst = parameter.isConst || (parameter.pinned && parameter.pinned->isConst);
-  return {parameter.name, type, key.flags & KeyDivisibleBy16 ? 16u : 1u};
+  return {parameter.name, type, key.flags & KeyDivisibleBy16 ? 16u : key.flags & KeyDivisibleBy8 ? 8u : 1u};
 }
 
 static uint64_t floatBits(double value, DType type) {

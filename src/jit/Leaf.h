@@ -7,7 +7,7 @@ namespace tegula::jit {
 
 // How a parameter specializes an argument.
 enum KeyKind : uint8_t { KeyAbsent, KeyConstant, KeyScalar, KeyPointer, KeyTuple };
-enum KeyFlags : uint8_t { KeyDivisibleBy16 = 1 };
+enum KeyFlags : uint8_t { KeyDivisibleBy16 = 1, KeyDivisibleBy8 = 2 }; // 16: not 8 besides
 
 // Does the argument of this parameter go into the key and to the compiler element by element?
 bool isTakenApart(const Leaf &leaf, const compiler::Parameter &parameter);

@@ -343,8 +343,8 @@ def test_hint_is_not_a_part_of_the_message(tegula, add_file):
 
 
 def test_alignment_of_a_signature(tegula, add_file):
-    done = tegula("compile", "add.py::add", "--signature", "x_ptr=*f32:8,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=8")
-    assert "`:8` behind a type is nothing: there is only `:16`" in refused(done, "SignatureSyntax")
+    done = tegula("compile", "add.py::add", "--signature", "x_ptr=*f32:4,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=8")
+    assert "`:4` behind a type is nothing: there are only `:16` and `:8`" in refused(done, "SignatureSyntax")
 
 
 def test_code_that_is_no_text(tegula):

@@ -413,7 +413,9 @@ private:
     else
       message += "another lane of its warp ";
     message += conflict.earlierWrote ? "has written" : "has read";
-    message += earlier.block != who.block ? ", and nothing orders blocks" : ", and no barrier lies between";
+    message += earlier.block != who.block ? ", and nothing orders blocks: an atomic of both would; a load "
+                                            "that waits for the other, volatile or not, does not acquire"
+                                          : ", and no barrier lies between";
     view_->findings.add(FindingKind::Race, message, siteOf(event.instruction, who.block, who.warp, lane),
                         siteOf(earlier.instruction, earlier.block, earlier.warp, otherLane));
   }

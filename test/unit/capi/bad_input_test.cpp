@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
     Signatures, BadSignature,
     testing::Values(std::pair("x", "SignatureSyntax"), std::pair("x=", "SignatureSyntax"),
                     std::pair("=f32", "ParameterUnknown"), std::pair("x=*f33", "SignatureSyntax"),
-                    std::pair("x=*f32:8", "SignatureSyntax"), std::pair("x='", "SignatureSyntax"),
+                    std::pair("x=*f32:4", "SignatureSyntax"), std::pair("x='", "SignatureSyntax"),
                     std::pair("x=((((", "SignatureSyntax"), std::pair("q=i32", "ParameterUnknown"),
                     std::pair("x=*f32,x=*f32", "ParameterTwice"),
                     std::pair("BLOCK=*f32", "ConstexprNeedsConstant"), std::pair("", "ArgumentMissing")));
