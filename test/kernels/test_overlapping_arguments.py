@@ -119,3 +119,63 @@ def test_indices_that_the_output_overwrites(target, block, distance):
     expected[300 + distance:300 + distance + block] = memory[memory[300:300 + block].long()]
     copy_by_index[(1,)](memory, memory[300:], memory[300 + distance:], B=block)
     assert_same(memory, expected)
+
+
+@triton.jit
+def several_of_one_chain(x, a, b, c, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0)
+    w = tl.load(x + (BLOCK - 1 - i))
+    for k in tl.static_range(STEPS):
+        v = (v ^ (w << 1)) + k
+        w = (w ^ (v >> 3)) * 5
+    tl.store(a + i, v + w)
+    tl.store(b + i * 2, v - w, mask=i < n)
+    tl.store(c + i, tl.cumsum(v, 0) + w)
+    tl.store(c + BLOCK + i, tl.flip(w) ^ v)
+
+
+@pytest.mark.parametrize("block, n", [(64, 37), (64, 64), (8, 5), (100, 90)])
+@pytest.mark.parametrize("steps", [2, 70])
+def test_outputs_of_one_chain(target, block, n, steps):
+    """M13: what they have in common comes from the memory as it was, computed once or for each of them."""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
+    for at in [(0, 0, 0), (1, 2, 0), (3, 0, 1), (200, 150, 400), (0, 150, 400), (200, 2, 1)]:
+        memory = (torch.arange(1000, dtype=torch.int64) * 2654435761 % 1000003).to(torch.int32)
+        expected = memory.clone()
+        i = torch.arange(block)
+        v, w = torch.where(i < n, memory[:block], 0), memory[:block].flip(0)
+        for k in range(steps):
+            v = (v ^ (w << 1)) + k
+            w = (w ^ (v >> 3)) * 5
+        a, b, c = (expected[start:] for start in at)
+        a[:block] = v + w
+        b[:2 * n:2] = (v - w)[:n]
+        c[:block] = v.cumsum(0, dtype=torch.int32) + w
+        c[block:2 * block] = w.flip(0) ^ v
+        several_of_one_chain[(1,)](memory, *(memory[start:] for start in at), n, BLOCK=block, STEPS=steps)
+        assert_same(memory, expected)
+
+
+@triton.jit
+def words_of_a_hash(x, y, BLOCK: tl.constexpr, ROUNDS: tl.constexpr, OUTPUTS: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    words = ()
+    for k in tl.static_range(8):
+        words = words + (tl.load(x + i * 8 + k), )
+    for r in tl.static_range(ROUNDS):
+        turned = ()
+        for k in tl.static_range(8):
+            turned = turned + ((words[k] ^ (words[(k + 1) % 8] << 3)) + words[(k + 5) % 8] * 7, )
+        words = turned
+    for k in tl.static_range(OUTPUTS):
+        tl.store(y + i * 8 + k, words[k])
+
+
+def test_outputs_share_the_code_of_their_values():
+    """Also where the stores may overlap the loads, and are made one after the other."""
+    words_of_a_hash.target = "cpu"
+    x = torch.zeros(256, dtype=torch.int32)
+    one, eight = (len(words_of_a_hash[(1,)](x, torch.zeros_like(x), BLOCK=32, ROUNDS=12, OUTPUTS=count).asm["llir"]) for count in (1, 8))
+    assert eight < 2 * one

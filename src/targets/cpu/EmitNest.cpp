@@ -46,6 +46,9 @@ public:
 
   Evaluator &evaluator() { return evaluator_; }
 
+  // The root is written there.
+  void writeTo(Value root, const Buffer &buffer) { areas_[root] = &buffer; }
+
   // Blocks of `transposition`, each place along its dimension `unrolled` or in a loop.
   // One way of reading them: where nothing is to be asked for ahead, what is read anyhow is asked for.
   void emitBlocks(const Transposition &transposition, bool unrolled, const Prefetch &prefetch) {
@@ -416,7 +419,10 @@ private:
   // Does the nest read the tile from its buffer, to write it to another one?
   bool isCopied(const Root &root) const { return target_ && p_.plan.buffer(root.value); }
 
-  const Buffer &bufferOf(const Root &root) const { return target_ ? *target_ : *p_.plan.buffer(root.value); }
+  const Buffer &bufferOf(const Root &root) const {
+    const Buffer *area = areas_.lookup(root.value);
+    return area ? *area : target_ ? *target_ : *p_.plan.buffer(root.value);
+  }
 
   llvm::Value *ofBuffer(const Root &root) {
     const Buffer &buffer = bufferOf(root);
@@ -588,7 +594,8 @@ private:
   const Transposition *transposition_ = nullptr;
   unsigned together_ = 1;
   bool isUnrolled_ = false;
-  const Buffer *target_; // of the nest's buffer roots; nullptr: the plan says
+  const Buffer *target_;                        // of the nest's buffer roots; nullptr: the plan says
+  llvm::DenseMap<Value, const Buffer *> areas_; // of some of them
   SmallVector<unsigned, 3> outer_;
   Coordinates at_;
   std::map<const Root *, Accumulators> accumulators_; // by place in the nest's list
@@ -681,6 +688,60 @@ unsigned countOps(const Nest &nest, const CpuModel &machine) {
         count(operand);
   }
   return ops;
+}
+
+// Beyond so many ops that the roots of a nest have in common, each counted once for each root but the first,
+// the safe variant does not compute them root by root, if the values have room in so many bytes.
+constexpr size_t mostRepeated = 256;
+constexpr int64_t mostKept = 1 << 20, largestElement = 8;
+
+// The values that the nest's stores have, where they are to be computed together ahead of the first store:
+// apart, each would compute anew what they have in common. Empty: they are not.
+SmallVector<Value> valuesComputedTogether(const Nest &nest, const NestAccesses &accesses,
+                                          const NestPlan &plan) {
+  SmallVector<Value> values, all;
+  Operation *firstStore = nullptr;
+  for (const Root &root : nest.roots) {
+    if (root.kind == RootKind::Reduce)
+      return {};
+    if (root.kind == RootKind::Buffer) {
+      all.push_back(root.value);
+      continue;
+    }
+    auto store = dyn_cast<StoreOp>(root.op);
+    if (!store || shapeOf(store.getValue().getType()) != ArrayRef<int64_t>(nest.shape))
+      return {};
+    firstStore = firstStore ? firstStore : root.op;
+    all.push_back(store.getValue());
+    if (Operation *op = store.getValue().getDefiningOp(); op && isInline(op) && !isa<LoadOp>(op) &&
+                                                          !plan.buffer(store.getValue()) &&
+                                                          !llvm::is_contained(values, store.getValue()))
+      values.push_back(store.getValue());
+  }
+  for (const NestAccess &load : accesses.loads)
+    if (!firstStore || load.op->getBlock() != firstStore->getBlock() || !load.op->isBeforeInBlock(firstStore))
+      return {};
+  int64_t bytes = largestElement * int64_t(values.size());
+  for (int64_t extent : nest.shape)
+    bytes *= extent;
+  if (bytes > mostKept)
+    return {};
+  llvm::DenseSet<Value> once;
+  size_t ofRoots = 0;
+  for (Value root : all) {
+    llvm::DenseSet<Value> own;
+    SmallVector<Value> work{root};
+    while (!work.empty() && ofRoots <= once.size() + mostRepeated) {
+      Value value = work.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !isInline(op) || (value != root && plan.buffer(value)) || !own.insert(value).second)
+        continue;
+      once.insert(value);
+      ++ofRoots;
+      work.append(op->operand_begin(), op->operand_end());
+    }
+  }
+  return ofRoots > once.size() + mostRepeated ? values : SmallVector<Value>();
 }
 
 // Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
@@ -806,10 +867,27 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     Saved before;
     for (Operation *load : llvm::reverse(loads))
       save(load, 1, true, before);
-    for (const Root &root : nest.roots) {
+    Nest rest = nest;
+    Saved saved = before;
+    if (SmallVector<Value> values = valuesComputedTogether(nest, accesses, plan);
+        !values.empty() && !target) {
+      Nest together = nest;
+      auto isBuffer = [](const Root &root) { return root.kind == RootKind::Buffer; };
+      llvm::erase_if(together.roots, std::not_fn(isBuffer));
+      llvm::erase_if(rest.roots, isBuffer);
+      for (Value value : values)
+        together.roots.push_back({RootKind::Buffer, nullptr, value, {}});
+      NestEmitter emitter(*this, together, together.roots, 1, true, results, nullptr);
+      emitter.evaluator().saved = before;
+      for (Value value : values) {
+        emitter.writeTo(value, plan.saveArea(value));
+        saved[value] = &plan.saveArea(value);
+      }
+      emitter.emit(std::nullopt, 1);
+    }
+    for (const Root &root : rest.roots) {
       NestEmitter emitter(*this, nest, root, 1, true, results, target);
-      for (Operation *load : loads)
-        emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+      emitter.evaluator().saved = saved;
       emitter.emit(std::nullopt, 1);
     }
   };
