@@ -562,7 +562,8 @@ TG_API tg_status tg_bind(tg_function *function, const char *target, const tg_pla
                          const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
                          tg_bound **out, tg_diagnostics **problems);
 /* Replaces argument `index` of the call, from 0, by one of the same kind: TG_LAUNCH where the kernel would be
- * another one (another type, a constant, an address that is not divisible by 16 any more). */
+ * another one (another type, a constant, an address that is not divisible by 16 any more, a number that 8
+ * divides in place of one that it does not). */
 TG_API tg_status tg_bound_set(tg_bound *bound, size_t index, const tg_value *value,
                               tg_diagnostics **problems);
 /* Runs it; of one thread at a time. `place` NULL: the one that it was bound with; `grid` NULL as well. */

@@ -17,7 +17,7 @@ namespace tegula::sema {
 struct ArgumentSpec {
   std::string name;
   std::variant<Type, Const> value;
-  unsigned divisibility = 1; // 16: pointers by bytes, integers by value
+  unsigned divisibility = 1; // 16 or 8: pointers by bytes, integers by value
   // Of a tuple with run-time elements, then `value` says nothing: the elements in order, and their class.
   std::optional<std::vector<ArgumentSpec>> elements = std::nullopt;
   TupleClassPtr tupleClass = nullptr; // null: a plain tuple

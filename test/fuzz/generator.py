@@ -296,6 +296,8 @@ class Generator:
         a = self.whole("int", "exact")
         if a is None:
             return None
+        if self.rng.random() < 0.5:
+            a = self.cut(a)
         axis, reverse = self.rng.randrange(len(self.shape)), self.rng.random() < 0.4
         high, dtype = a.high * self.shape[axis], a.dtype
         function = "cumprod" if a.kind == "int" and self.rng.random() < 0.3 else "cumsum"
@@ -356,14 +358,15 @@ class Generator:
         self.pool.append(Value(half, a.dtype, self.shape, a.kind, high))
         return self.pool[-1]
 
-    def cut(self):
+    def cut(self, a=None):
         """A tile in another order of its elements: cut into three dimensions, these permuted, and joined again."""
-        a = self.whole("int", "exact", "free", "product")
+        a = a or self.whole("int", "exact", "free", "product")
         if a is None:
             return None
         count, extents = math.prod(self.shape), []
         for _ in range(2):
-            extents.append(self.rng.choice([extent for extent in range(1, count + 1) if count % extent == 0]))
+            divisors = [extent for extent in range(2, count) if count % extent == 0] or [1]
+            extents.append(self.rng.choice(divisors))
             count //= extents[-1]
         order = self.rng.sample(range(3), 3)
         return self.let(f"tl.reshape(tl.permute(tl.reshape({a.text}, {[*extents, count]}), {order}), {list(self.shape)})",

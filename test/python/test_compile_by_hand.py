@@ -183,7 +183,7 @@ def test_metadata_names_the_version_and_the_scratch_of_all_targets():
         assert metadata.global_scratch_size == metadata.profile_scratch_size == 0
 
 
-def test_numbers_are_specialized_as_a_launch_does():
+def test_numbers_have_the_letters_of_upstream():
     from tegula.runtime.jit import native_specialize_impl
 
     def kind(value):

@@ -50,7 +50,8 @@ _CONSTANT_ELEMENTS = (str, lang.dtype)  # within a tuple, where no parameter say
 
 
 def native_specialize_impl(backend, arg, is_const, specialize_value, align):
-    """(type, letters) of an argument: ("*fp32", "D"), ("i32", ""), ("constexpr", 1)."""
+    """(type, letters) of an argument, which are upstream's: ("*fp32", "D"), ("i32", ""), ("constexpr", 1). A launch tells numbers that 8
+    divides apart as well (src/jit/Arguments.h); there is no letter for them."""
     if arg is None:
         return ("constexpr", None)
     if isinstance(arg, bool):

@@ -869,8 +869,10 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
       save(load, 1, true, before);
     Nest rest = nest;
     Saved saved = before;
-    if (SmallVector<Value> values = valuesComputedTogether(nest, accesses, plan);
-        !values.empty() && !target) {
+    SmallVector<Value> values;
+    if (!target)
+      values = valuesComputedTogether(nest, accesses, plan);
+    if (!values.empty()) {
       Nest together = nest;
       auto isBuffer = [](const Root &root) { return root.kind == RootKind::Buffer; };
       llvm::erase_if(together.roots, std::not_fn(isBuffer));
