@@ -16,6 +16,7 @@ namespace {
 
 using analysis::AccessAnalysis;
 using analysis::AccessGuards;
+using analysis::AxisInfo;
 using analysis::AxisInfoAnalysis;
 using analysis::checkedRemainderName;
 using analysis::Factor;
@@ -121,17 +122,21 @@ Value atTile(OpBuilder &builder, const Factor &condition, ArrayRef<int64_t> shap
   return ArrayRef(extents) == shape ? tile : BroadcastOp::create(builder, loc, type(shape), tile).getResult();
 }
 
-// The checks of one kernel.
+// The checks of one kernel, of which all ops to check are marked.
 class Checks {
 public:
-  explicit Checks(FuncOp function) : guards_(function) {}
+  // `widest`: the most neighbours that an access takes.
+  Checks(FuncOp function, unsigned widest) : widest_(widest), axes_(function), guards_(function) {}
 
   void check(Operation *op, bool isOfIndex);
 
 private:
   Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool isAsked);
   Value matters(OpBuilder &builder, Operation *op);
+  Value isNotFirst(OpBuilder &builder, Operation *op);
 
+  const int64_t widest_;
+  AxisInfoAnalysis axes_;
   AccessAnalysis access_;
   AccessGuards guards_;
   llvm::DenseMap<Value, Operation *> checked_; // sources of signs, and behind which op
@@ -160,6 +165,32 @@ Value Checks::matters(OpBuilder &builder, Operation *op) {
   return all;
 }
 
+// The elements that are not the first of their run of neighbours. Where the first of a run, and the divisor,
+// are multiples of the run's length, no other element is a multiple of the divisor. Null: runs of one.
+Value Checks::isNotFirst(OpBuilder &builder, Operation *op) {
+  const AxisInfo &dividend = axes_.at(op->getOperand(0)), &divisor = axes_.at(op->getOperand(1));
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0).getType());
+  unsigned along = 0;
+  int64_t run = 1;
+  for (unsigned d = 0; d < shape.size(); ++d) {
+    int64_t here = std::min({widest_, dividend.contiguity[d], dividend.divisibility[d], divisor.constancy[d],
+                             divisor.divisibility[d]});
+    if (here > run)
+      along = d, run = here;
+  }
+  if (run == 1)
+    return nullptr;
+  Location loc = op->getLoc();
+  auto type = RankedTensorType::get({shape[along]}, builder.getI32Type());
+  auto constant = [&](int32_t value) {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, value));
+  };
+  Value place = MakeRangeOp::create(builder, loc, type, 0, shape[along]);
+  Value inRun = arith::AndIOp::create(builder, loc, place, constant(int32_t(run - 1)));
+  Value isNot = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, inRun, constant(0));
+  return atTile(builder, Factor{isNot, 0, {int8_t(along)}}, shape);
+}
+
 // Of an op whose dividend is an index, or of another one: is each element fit to keep runs together, that
 // matters? An index past its bits matters always, and is not asked again.
 Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool isAsked) {
@@ -180,6 +211,8 @@ Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool 
     Value follows = arith::OrIOp::create(builder, loc, above, within);
     holds = holds ? arith::AndIOp::create(builder, loc, holds, follows).getResult() : follows;
   }
+  if (Value other = isNotFirst(builder, op))
+    holds = arith::OrIOp::create(builder, loc, holds, other);
   if (matter)
     holds = arith::OrIOp::create(builder, loc, holds, isNot(builder, matter));
   if (!isOfIndex || isAsked)
@@ -247,7 +280,7 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
       mark(op);
     return !isNeeded;
   });
-  Checks checks(function);
+  Checks checks(function, after.empty() ? 1 : *llvm::max_element(after));
   Indices indices;
   for (Operation *op : ops) {
     checks.check(op, indices.contains(op->getOperand(0)));

@@ -14,11 +14,12 @@ namespace tegula::transforms {
 // many, and none if these are.
 llvm::SmallVector<mlir::Operation *> remaindersToCheck(mlir::Operation *function);
 
-// Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below
-// zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0; quotients of neighbours
-// change at the same places. Where wide accesses rest on nothing but that, marks the op as checked and adds a
-// tt.assert that no element is such a one; of indices, made of program ids, ranges and constants, that none
-// is below zero, which takes a number past 32 bits. Appends a remark ("access").
+// Neighbours whose first is a multiple of their number, as n is, have neighbouring remainders by n, unless
+// the first is a multiple of n below zero, behind which remainders jump from 0 to -n+1, or n is 0; quotients
+// of neighbours change at the same places. Where wide accesses rest on nothing but that, marks the op as
+// checked and adds a tt.assert that no first element of a run is such a one; of indices, made of program ids,
+// ranges and constants, that none is below zero, which takes a number past 32 bits. Appends a remark
+// ("access").
 void checkRemainders(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -6,6 +6,7 @@
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
+#include "codegen/llvm/ShareDividends.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
 
@@ -257,6 +258,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   else
     cleanup.addPass(llvm::EarlyCSEPass());
   cleanup.addPass(Combine());
+  if (!isLong)
+    cleanup.addPass(ShareDividends());
   cleanup.addPass(DropUnreached());
   cleanup.addPass(JoinIfs());
   cleanup.addPass(llvm::SimplifyCFGPass());
