@@ -5,7 +5,7 @@ import torch
 
 import tegula as triton
 import tegula.language as tl
-from contract import assert_close, assert_same, name_of
+from contract import assert_close, assert_same, name_of, random
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 65504.0, 1e-7, 6e-8, 1e-40, 1e38, float("inf"), -float("inf"), float("nan")]
@@ -68,6 +68,20 @@ def pairs(dtype):
     return torch.cat([x, more[0]]).to(dtype), torch.cat([y, more[1]]).to(dtype)
 
 
+@triton.jit
+def large_divisor_kernel(x_ptr, y_ptr, out_ptr, n, FORM: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.load(y_ptr + i, mask=i < n)
+    if FORM == "size":
+        z = x / (1.0 + tl.abs(y))
+    elif FORM == "larger size":
+        z = x / (tl.abs(y) + 3.0)
+    else:
+        z = 1.0 / (1.0 + tl.exp2(y))
+    tl.store(out_ptr + i, z, mask=i < n)
+
+
 def run(op, x, y, dtype=None):
     out = torch.zeros(x.numel(), dtype=dtype or x.dtype)
     binary_kernel[(triton.cdiv(x.numel(), 100),)](x, y, out, x.numel(), OP=op, BLOCK=100)
@@ -103,6 +117,24 @@ def test_division(target, dtype):
         assert_same(out, expected)
     else:
         assert_close(out, expected, ulps=2)
+
+
+@pytest.mark.parametrize("form", ["size", "larger size", "exponential"])
+def test_division_by_one_and_more(target, form):
+    """N11 where the divisor is known to be 1 or more: quotients that are subnormal, and that nearly overflow"""
+    edges = torch.tensor([0.0, 1.0, 3e38, -3.4e38, 1.4e-45, 4.2e-45, 1e-38, 2.5e-38, -88.0, 126.5, 127.9, 125.0, 128.0, 8.5e37, 8.6e37, 1.7e38, float("inf"),
+                          -float("inf"), float("nan")], dtype=torch.float32)
+    x, y = (grid.flatten() for grid in torch.meshgrid(edges, edges, indexing="ij"))
+    x, y = torch.cat([x, random(512, scale=50.0)]), torch.cat([y, random(512, scale=50.0, seed=1)])
+    out = torch.zeros_like(x)
+    large_divisor_kernel[(1,)](x, y, out, x.numel(), FORM=form, BLOCK=1024)
+    wide = y.double()
+    if form == "exponential":
+        expected = 1.0 / (1.0 + torch.exp2(wide).float()).double()
+        assert_close(out, expected, ulps=6)  # 2^-22.5 of exp2, the sum, and the division
+    else:
+        divisor = (1.0 + y.abs() if form == "size" else y.abs() + 3.0).double()
+        assert_close(out, x.double() / divisor, ulps=2, error=2 * 2.0**-149)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=name_of)
