@@ -77,3 +77,72 @@ def test_the_slow_instruction_is_not_used(build_dir, tmp_path, source, result, a
     subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::cast_kernel", "--target", arch, "--signature",
                     f"x=*{source}:16,y=*{result}:16,STEP=1,N=1024", "--emit", "ptx", "-o", tmp_path / "code.ptx"], check=True, timeout=120)
     assert not re.search(r"cvt\.rn\.(f16|bf16|f32)\.[us]\d+", (tmp_path / "code.ptx").read_text())
+
+
+@triton.jit
+def counted_kernel(o, T, FORM: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    moved = i
+    for t in range(T):
+        if FORM == "counter":
+            v = t * N + i
+        elif FORM == "distance":
+            v = i - t * N
+        elif FORM == "moved":
+            v = moved
+            moved += N
+        else:
+            v = (t * N + i) & 1023
+        tl.store(o + t * N + i, v.to(o.dtype.element_ty))
+
+
+@triton.jit
+def carried_kernel(x, o, T, SUMS: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.zeros([N], x.dtype.element_ty)
+    one = tl.cast(0, x.dtype.element_ty)
+    for t in range(T):
+        tl.store(o + t * N + i, v.to(o.dtype.element_ty))
+        tl.store(o + (T + t) * N + i, one.to(o.dtype.element_ty))
+        if SUMS:
+            v += tl.load(x + t * N + i)
+            one += tl.load(x + t * N)
+        else:
+            v = tl.load(x + t * N + i)
+            one = tl.load(x + t * N)
+
+
+@pytest.mark.parametrize("result", FLOATS)
+@pytest.mark.parametrize("form", ["counter", "distance", "moved", "masked"])
+@pytest.mark.parametrize("block, warps", [(64, 1), (512, 4)])
+def test_numbers_of_later_trips(target, form, result, block, warps):
+    """The range of a loop's number is not that of its first trip."""
+    y = torch.full((4 * block,), float("nan"), dtype=result)
+    counted_kernel[(1,)](y, 4, form, block, num_warps=warps)
+    at = torch.arange(4 * block)
+    expected = {"counter": at, "moved": at, "distance": at % block - at // block * block, "masked": at & 1023}[form]
+    assert torch.equal(y, expected.to(result))
+
+
+@pytest.mark.parametrize("result", FLOATS)
+@pytest.mark.parametrize("source", [torch.int8, torch.uint8, torch.int16, torch.int32])
+@pytest.mark.parametrize("sums", [False, True])
+def test_integers_that_loops_carry(target, source, result, sums):
+    x = torch.randint(-90 if source.is_signed else 0, 90, (3, 64), generator=torch.Generator().manual_seed(4)).to(source)
+    y = torch.full((2, 3, 64), float("nan"), dtype=result)
+    carried_kernel[(1,)](x, y, 3, sums, 64, num_warps=1)
+    before = torch.cat([torch.zeros(1, 64, dtype=source), x[:2]])
+    if sums:
+        before = torch.cumsum(before.to(torch.int64), 0).to(source)
+    assert torch.equal(y[0], before.to(result))
+    assert torch.equal(y[1], before[:, :1].expand(3, 64).to(result))
+
+
+@pytest.mark.parametrize("result", ["fp16", "bf16", "fp32"])
+@pytest.mark.parametrize("source", ["i8", "u8", "i16", "u16", "i32", "u32", "i64"])
+def test_pairs_are_code_of_early_gpus(build_dir, tmp_path, source, result):
+    """sm_75 narrows no pair of floats by one instruction."""
+    for kernel, signature in (("cast_kernel", f"x=*{source}:16,y=*{result}:16,STEP=1,N=1024"),
+                              ("fields_kernel", f"x=*{source}:16,low=*{result}:16,high=*{result}:16,signed=*{result}:16,N=1024")):
+        subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::{kernel}", "--target", "sm_75", "--signature", signature,
+                        "--emit", "cubin", "-o", tmp_path / "code.cubin"], check=True, timeout=120)

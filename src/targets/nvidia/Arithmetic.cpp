@@ -441,9 +441,34 @@ std::optional<InWord> byteOf(Builder &b, llvm::Value *integer) {
   return loadedByte(b, integer);
 }
 
+// Is the number made of one that comes from several blocks, as near as LLVM looks? While code is emitted a
+// loop's number has the value of the first trip alone, and would be taken for it.
+bool restsOnPhi(llvm::Value *number) {
+  llvm::SmallPtrSet<llvm::Value *, 16> seen{number};
+  llvm::SmallVector<llvm::Value *, 16> level{number}, next;
+  for (unsigned depth = 0; depth <= llvm::MaxAnalysisRecursionDepth && !level.empty(); ++depth) {
+    next.clear();
+    for (llvm::Value *each : level) {
+      if (isa<llvm::PHINode>(each))
+        return true;
+      if (auto *instruction = dyn_cast<llvm::Instruction>(each))
+        for (llvm::Value *operand : instruction->operands())
+          if (seen.insert(operand).second)
+            next.push_back(operand);
+    }
+    std::swap(level, next);
+  }
+  return false;
+}
+
+// So many bits hold the number, if it is not negative.
+unsigned activeBits(llvm::Value *integer, const llvm::DataLayout &layout) {
+  return restsOnPhi(integer) ? integer->getType()->getIntegerBitWidth()
+                             : llvm::computeKnownBits(integer, layout).countMaxActiveBits();
+}
+
 bool isBelow128(Builder &b, llvm::Value *integer) {
-  const llvm::DataLayout &layout = b.GetInsertBlock()->getModule()->getDataLayout();
-  return llvm::computeKnownBits(integer, layout).countMaxActiveBits() < 8;
+  return activeBits(integer, b.GetInsertBlock()->getModule()->getDataLayout()) < 8;
 }
 
 // A byte, or what holds one, as it is in a word.
@@ -518,9 +543,11 @@ llvm::Value *fromBytes(Builder &b, llvm::Value *first, llvm::Value *second, bool
 
 // So many bits hold the integer, one of them its sign if it may be negative.
 unsigned bitsTaken(llvm::Value *integer, bool isSigned, const llvm::DataLayout &layout) {
-  unsigned bits = integer->getType()->getIntegerBitWidth();
-  unsigned active = bits - llvm::computeKnownBits(integer, layout).countMinLeadingZeros();
-  return isSigned ? std::min(active + 1, bits + 1 - llvm::ComputeNumSignBits(integer, layout)) : active;
+  unsigned bits = integer->getType()->getIntegerBitWidth(), active = activeBits(integer, layout);
+  if (!isSigned)
+    return active;
+  unsigned signs = restsOnPhi(integer) ? 1 : llvm::ComputeNumSignBits(integer, layout);
+  return std::min(active + 1, bits + 1 - signs);
 }
 
 // Two integers of 8, 16 or 32 bits -> f16 or bf16, if nothing is rounded ahead of that; else null.
@@ -544,7 +571,7 @@ llvm::Value *fromIntegers(Builder &b, llvm::ArrayRef<llvm::Value *> integers, bo
     word = b.CreateXor(word, b.getInt32((power | half) * 0x10001));
     return less(b, pairOf(b, word, to.isF16() ? b.getHalfTy() : b.getBFloatTy()), (1u << fraction) + half);
   }
-  if (bits > 24 || (capability < 80 && to.isBF16()))
+  if (bits > 24 || capability < 80) // to narrow a pair
     return nullptr;
   llvm::Value *floats = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
   for (auto [i, each] : llvm::enumerate(integers)) {
