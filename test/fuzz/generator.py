@@ -81,6 +81,7 @@ def joined(a, b):
 class Generator:
     def __init__(self, seed, form=""):
         self.rng = random.Random(f"{form} {seed}" if form else seed)
+        self.later = random.Random(f"{form} {seed} later")  # choices that leave those of older programs as they were
         self.of_dots = set()  # names of what tl.dot gave
         self.overlapping = overlapping = form == "overlapping"
         self.held = form == "held"
@@ -530,6 +531,7 @@ class Generator:
         self.depth += 1
         outer = list(self.pool)
         address = moving if walking else f"{self.address(source)} + {index} * {self.count}"
+        self.store_numbers_of_trips(carried if dtype in INTEGERS else None, index)
         self.leave(index, ["continue", "break"])
         loaded = self.load(source, address)
         if dtype in INTEGERS:
@@ -542,6 +544,16 @@ class Generator:
         self.depth -= 1
         self.pool = outer
         self.pool.append(Value(carried, dtype, self.shape, "int" if dtype in INTEGERS else "free"))
+
+    def store_numbers_of_trips(self, carried, index):
+        """What a loop carries or counts, as floats: its range is not that of the first trip."""
+        if self.overlapping or self.later.random() < 0.6:
+            return
+        dtype = self.later.choice(FLOATS)
+        forms = [f"{index} * {self.count} + {self.offsets}", f"{self.offsets} - {index} * {self.later.randint(1, 99)}", f"({self.offsets} + {index}) % 200",
+                 carried or f"{self.offsets} + {index}"]
+        buffer = self.new_buffer(dtype, "zeros", self.count * 5)
+        self.line(f"tl.store({self.address(buffer)} + {index} * {self.count}, ({self.later.choice(forms)}).to(tl.{dtype}), mask={self.fits(self.mask)})")
 
     def leave(self, index, ways):
         """An exit that some programs and trips take, within one `if` or two, in form "exits" only."""
