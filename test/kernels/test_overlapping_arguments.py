@@ -179,3 +179,43 @@ def test_outputs_share_the_code_of_their_values():
     x = torch.zeros(256, dtype=torch.int32)
     one, eight = (len(words_of_a_hash[(1,)](x, torch.zeros_like(x), BLOCK=32, ROUNDS=12, OUTPUTS=count).asm["llir"]) for count in (1, 8))
     assert eight < 2 * one
+
+
+@triton.jit
+def product_in_place(x, y, w, out, T, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    right = tl.load(w + at)
+    acc = tl.zeros([N, N], tl.float32)
+    for _ in range(T):
+        v = tl.load(x + at)
+        acc = tl.dot(v, right, acc)
+        tl.store(y + at, (v + 1).to(tl.float16))
+        tl.debug_barrier()
+    tl.store(out + at, acc)
+
+
+@triton.jit
+def carried_by_memory(x, y, T, STAGES: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N) * 16
+    for t in tl.range(T, num_stages=STAGES):
+        v = tl.load(x + i + t)
+        tl.store(y + i + t + 1, v + 1)
+        tl.debug_barrier()
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_a_barrier_keeps_a_product_s_loads_behind_stores(target, stages, overlaps):
+    """M12: the loads of later trips run ahead, but not ahead of a barrier."""
+    x = torch.zeros(16, 16, dtype=torch.float16)
+    y, out = x if overlaps else x.clone(), torch.empty(16, 16)
+    product_in_place[(1,)](x, y, torch.eye(16, dtype=torch.float16), out, 5, 16, num_stages=stages)
+    assert (out == (10 if overlaps else 0)).all() and (y == (5 if overlaps else 1)).all()
+
+
+@pytest.mark.parametrize("stages", [None, 1, 2, 4])
+def test_a_barrier_keeps_loads_of_asked_stages_behind_stores(target, stages, monkeypatch):
+    monkeypatch.setenv("TEGULA_PROGRAMS_ALONE", "1000000")
+    x = torch.zeros(32, 16)
+    carried_by_memory[(1,)](x, x, 6, stages, 32)
+    assert torch.equal(x[:, :8], torch.tensor([0.0, 1, 2, 3, 4, 5, 6, 0]).expand(32, 8))

@@ -219,3 +219,78 @@ def test_refusals(kernel, options, text):
     x = np.ones(7, np.int32)
     with pytest.raises(triton.CompilationError, match=text):
         kernel[(1,)](*[x] * (2 if kernel is memory_kernel else 4), N=7, **options)
+
+
+@triton.jit
+def own_parameter(a, n):
+    if a <= 3:
+        if a <= 0:
+            return a
+    i = 0
+    while i < n:
+        if i == a:
+            return n
+        i += 1
+    return a + 5
+
+
+@triton.jit
+def hinted(a, n):
+    a = tl.multiple_of(a, 1)
+    tl.assume(n >= 0)
+    return tl.max_constancy(tl.max_contiguous(a + n, 1), 1)
+
+
+@triton.jit
+def counting_programs(a, b):
+    return a + b + (tl.program_id(0) + 1) // tl.num_programs(0) - 1
+
+
+@triton.jit
+def chosen_by_program(a, b):
+    if a > b:
+        return a + 10 * tl.program_id(0)
+    return b + 10 * tl.program_id(0)
+
+
+@triton.jit
+def applied_kernel(x_ptr, out_ptr, F: tl.constexpr, HOW: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    if HOW == "map":
+        v = tl.map_elementwise(F, x, i)
+    elif HOW == "reduce":
+        v = tl.reduce(x, 0, F) + i * 0
+    else:
+        v = tl.associative_scan(x, 0, F)
+    tl.store(out_ptr + tl.program_id(0) * N + i, v)
+
+
+def test_a_parameter_is_returned_from_within_branches(target):
+    x = (np.arange(64, dtype=np.int32) * 7) % 11 - 2
+    out = np.zeros(64, np.int32)
+    applied_kernel[(1,)](x, out, own_parameter, "map", 64)
+    assert out.tolist() == [a if a <= 0 else n if a < n else a + 5 for a, n in zip(x.tolist(), range(64))]
+
+
+def test_hints_within_a_function_of_elements(target):
+    x = np.arange(64, dtype=np.int32)[::-1].copy()
+    out = np.zeros(64, np.int32)
+    applied_kernel[(1,)](x, out, hinted, "map", 64)
+    assert out.tolist() == [63] * 64
+
+
+@pytest.mark.parametrize("how", ["map", "reduce", "scan"])
+def test_a_function_of_elements_asks_for_its_program(target, how):
+    x = np.arange(64, dtype=np.int32)
+    out = np.zeros((1, 64), np.int32)
+    applied_kernel[(1,)](x, out, counting_programs, how, 64)
+    i = np.arange(64)
+    assert out[0].tolist() == {"map": x + i, "reduce": x.sum() + 0 * i, "scan": np.cumsum(x)}[how].tolist()
+
+
+def test_a_function_that_branches_asks_for_its_program(target):
+    x = (np.arange(64, dtype=np.int32) * 5) % 64
+    out = np.zeros((3, 64), np.int32)
+    applied_kernel[(3,)](x, out, chosen_by_program, "map", 64)
+    assert np.array_equal(out, np.maximum(x, np.arange(64)) + 10 * np.arange(3)[:, None])

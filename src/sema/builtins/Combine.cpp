@@ -44,7 +44,8 @@ bool checkScalarFunction(Call &call, mlir::Region &region) {
   region.walk([&](mlir::Operation *op) {
     bool hasTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<mlir::RankedTensorType>) ||
                    llvm::any_of(op->getOperandTypes(), llvm::IsaPred<mlir::RankedTensorType>);
-    if (!wrong && (hasTile || !mlir::isMemoryEffectFree(op)))
+    bool hasEffects = !mlir::isMemoryEffectFree(op) && !llvm::isa<tile::ElementwiseInlineAsmOp>(op);
+    if (!wrong && (hasTile || hasEffects))
       wrong = op;
   });
   if (!wrong)
@@ -70,6 +71,11 @@ bool buildCombine(Session &session, mlir::Region &region, llvm::ArrayRef<Type> t
   auto results = combine(all.take_front(types.size()), all.drop_front(types.size()));
   if (!results)
     return false;
+  // The number of the program is no element's matter.
+  region.walk([&](mlir::Operation *op) {
+    if (llvm::isa<tile::GetProgramIdOp, tile::GetNumProgramsOp>(op))
+      op->moveBefore(region.getParentOp());
+  });
   llvm::SmallVector<mlir::Value> values;
   for (const Tensor &result : *results)
     values.push_back(result.value);
@@ -98,8 +104,10 @@ std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::Array
                                                llvm::ArrayRef<Tensor> next) {
   std::vector<Value> arguments(accumulated.begin(), accumulated.end());
   arguments.insert(arguments.end(), next.begin(), next.end());
+  mlir::Region &region = *call.session.builder.getInsertionBlock()->getParent();
   auto combined = callArgument(call, i, arguments);
-  return combined ? asScalars(call, *combined, accumulated) : std::nullopt;
+  auto scalars = combined ? asScalars(call, *combined, accumulated) : std::nullopt;
+  return scalars && checkScalarFunction(call, region) ? scalars : std::nullopt;
 }
 
 Value likeInputs(Call &call, std::vector<Tensor> results) {

@@ -103,21 +103,43 @@ std::optional<std::vector<Tensor>> applied(Call &call, llvm::ArrayRef<Tensor> ar
   return result ? scalarsOf(call, *result) : std::nullopt;
 }
 
+// A block within the kernel whose ops are thrown away, with what was promised of their values.
+class ThrownAway {
+public:
+  explicit ThrownAway(Session &session)
+      : session_(session), guard_(session.builder), promises_(session.promises) {
+    within_ = mlir::scf::ExecuteRegionOp::create(session.builder, session.loc(), mlir::TypeRange());
+    block = session.builder.createBlock(&within_.getRegion());
+  }
+  ThrownAway(const ThrownAway &) = delete;
+  ~ThrownAway() {
+    within_.erase();
+    session_.promises = std::move(promises_);
+  }
+  mlir::Region &region() { return within_.getRegion(); }
+
+  mlir::Block *block;
+
+private:
+  Session &session_;
+  mlir::OpBuilder::InsertionGuard guard_;
+  decltype(Session::promises) promises_;
+  mlir::scf::ExecuteRegionOp within_;
+};
+
 // The types that the function gives, from a walk over its body that is thrown away.
 std::optional<std::vector<Type>> resultTypes(Call &call, llvm::ArrayRef<Tensor> arguments, bool &isTuple) {
   Session &session = call.session;
-  mlir::OpBuilder::InsertionGuard guard(session.builder);
-  auto scratch = std::make_unique<mlir::Region>();
-  mlir::Block *block = session.builder.createBlock(scratch.get());
+  ThrownAway scratch(session);
   std::vector<Value> scalars;
   for (const Tensor &argument : arguments) {
     Type type = argument.type.scalar();
     scalars.push_back(
-        Tensor{block->addArgument(lower(type, session.builder.getContext()), session.loc()), type});
+        Tensor{scratch.block->addArgument(lower(type, session.builder.getContext()), session.loc()), type});
   }
   auto result = callArgument(call, ScalarFn, scalars);
   auto values = result ? scalarsOf(call, *result) : std::nullopt;
-  if (!values || !checkScalarFunction(call, *scratch))
+  if (!values || !checkScalarFunction(call, scratch.region()))
     return std::nullopt;
   isTuple = elementsOf(*result).has_value();
   std::vector<Type> types;
