@@ -39,13 +39,15 @@ std::optional<Value> callArgument(Call &call, size_t i, std::span<const Value> a
   return call.wrong(i, "a function of the language");
 }
 
-bool checkScalarFunction(Call &call, mlir::Region &region) {
+bool checkScalarFunction(Call &call, mlir::Region &region, bool mayComplain) {
+  using namespace tile;
   mlir::Operation *wrong = nullptr;
   region.walk([&](mlir::Operation *op) {
     bool hasTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<mlir::RankedTensorType>) ||
                    llvm::any_of(op->getOperandTypes(), llvm::IsaPred<mlir::RankedTensorType>);
-    bool hasEffects = !mlir::isMemoryEffectFree(op) && !llvm::isa<tile::ElementwiseInlineAsmOp>(op);
-    if (!wrong && (hasTile || hasEffects))
+    bool isAllowed = mlir::isMemoryEffectFree(op) || llvm::isa<ElementwiseInlineAsmOp>(op) ||
+                     (mayComplain && llvm::isa<AssertOp, PrintOp>(op));
+    if (!wrong && (hasTile || !isAllowed))
       wrong = op;
   });
   if (!wrong)
@@ -107,7 +109,7 @@ std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::Array
   mlir::Region &region = *call.session.builder.getInsertionBlock()->getParent();
   auto combined = callArgument(call, i, arguments);
   auto scalars = combined ? asScalars(call, *combined, accumulated) : std::nullopt;
-  return scalars && checkScalarFunction(call, region) ? scalars : std::nullopt;
+  return scalars && checkScalarFunction(call, region, /*mayComplain=*/true) ? scalars : std::nullopt;
 }
 
 Value likeInputs(Call &call, std::vector<Tensor> results) {
