@@ -163,7 +163,7 @@ def encode(obj, flags=0, callable_too=False):
     if isinstance(obj, float):
         return core.FLOAT, float(obj), flags
     if isinstance(obj, str):
-        return core.STRING, str(obj), flags
+        return core.STRING, str.__str__(obj), flags  # what an enumeration says of itself is not its text
     if isinstance(obj, lang.dtype) and obj._code is not None:
         return core.DTYPE, obj._code, flags
     if isinstance(obj, core.Function):

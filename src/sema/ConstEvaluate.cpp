@@ -1,6 +1,7 @@
 // Evaluates constant expressions on the tree. The height of expressions is bounded by the
 // parser, so the recursion here is too.
 #include "sema/ConstEvaluate.h"
+#include "sema/ConstMath.h"
 #include "sema/Session.h"
 
 #include <cmath>
@@ -30,19 +31,8 @@ std::optional<Const> literalOf(const syntax::Expr *node, ConstError &error) {
 }
 
 std::optional<Const> moduleAttribute(const ModuleRef &module, std::string_view name) {
-  if (module.name == "math") {
-    if (name == "pi")
-      return Const{M_PI};
-    if (name == "e")
-      return Const{M_E};
-    if (name == "tau")
-      return Const{2 * M_PI};
-    if (name == "inf")
-      return Const{INFINITY};
-    if (name == "nan")
-      return Const{std::nan("")};
-    return Const{BuiltinRef{"math." + std::string(name)}};
-  }
+  if (module.name == "math")
+    return mathAttribute(name);
   return findBuiltin(module.name + "." + std::string(name));
 }
 
@@ -56,40 +46,6 @@ bool namesConstexpr(const syntax::Expr *annotation) {
 }
 
 namespace {
-
-std::optional<Const> foldMath(const std::string &name, std::span<const Const> arguments, ConstError &error) {
-  if (arguments.empty() || arguments.size() > 2 || !isNumber(arguments[0]) || !isNumber(arguments.back()))
-    return error.set(diag::Kind::ConstOperand,
-                     {name, arguments.empty() ? "no argument" : describeType(arguments[0])});
-  auto first = toDouble(arguments[0], error), second = toDouble(arguments.back(), error);
-  if (!first || !second)
-    return std::nullopt;
-  double x = *first;
-  struct Row {
-    std::string_view name;
-    double (*function)(double);
-  };
-  static constexpr Row unary[] = {
-      {"math.sqrt", std::sqrt}, {"math.exp", std::exp},     {"math.exp2", std::exp2},
-      {"math.log2", std::log2}, {"math.log10", std::log10}, {"math.sin", std::sin},
-      {"math.cos", std::cos},   {"math.tanh", std::tanh},   {"math.fabs", std::fabs}};
-  std::optional<double> result;
-  if (arguments.size() == 1)
-    for (const Row &row : unary)
-      if (row.name == name)
-        result = row.function(x);
-  if (name == "math.log")
-    result = arguments.size() == 2 ? std::log(x) / std::log(*second) : std::log(x);
-  if (name == "math.pow" && arguments.size() == 2)
-    result = std::pow(x, *second);
-  if (arguments.size() == 1 && (name == "math.ceil" || name == "math.floor"))
-    return toPythonInt(Const{name == "math.ceil" ? std::ceil(x) : std::floor(x)}, error);
-  if (!result)
-    return error.set(diag::Kind::NotConstant, {"`" + name + "` is not evaluated here"});
-  if ((std::isnan(*result) || std::isinf(*result)) && std::isfinite(x))
-    return error.set(diag::Kind::ConstDomain, {name, repr(arguments[0])});
-  return Const{*result};
-}
 
 std::optional<Const> foldExtreme(bool wantsMax, std::span<const Const> arguments, ConstError &error) {
   if (arguments.size() == 1 && tupleOf(arguments[0]))
@@ -133,6 +89,8 @@ std::optional<Const> foldUnary(std::string_view name, const Const &argument, Con
   if (name == "builtins.len" && tupleOf(argument))
     return makeInt(static_cast<int64_t>(tupleOf(argument)->size()));
   if (name == "builtins.abs" && isNumber(argument)) {
+    if (auto *real = get<double>(argument))
+      return Const{std::fabs(*real)};
     auto isNegative = evaluate(syntax::CompareOperator::Lt, argument, makeInt(0), error);
     auto op = isTrue(*isNegative) ? syntax::UnaryOperator::Negate : syntax::UnaryOperator::Plus;
     return evaluate(op, argument, error);
@@ -300,7 +258,7 @@ std::optional<Const> foldCall(const Const &callee, std::span<const Const> argume
   if (name == "builtins.min" || name == "builtins.max")
     return foldExtreme(name == "builtins.max", arguments, error);
   if (llvm::StringRef(name).starts_with("math."))
-    return foldMath(name, arguments, error);
+    return foldMath(name.substr(5), arguments, error);
   bool isCdiv = name == "triton.cdiv" || name == "triton.language.cdiv";
   if (isCdiv && arguments.size() == 2 && isInteger(arguments[0]) && isInteger(arguments[1]))
     return foldCeilingDivision(arguments[0], arguments[1], error);

@@ -197,8 +197,8 @@ private:
 
   static HostAnswer imported(const syntax::ImportFrom &import, const syntax::ImportedName &name) {
     std::string module = import.level ? "" : canonical(import.module);
-    if (module == "math")
-      return {*moduleAttribute(ModuleRef{"math"}, name.name), false};
+    if (auto known = module == "math" ? moduleAttribute(ModuleRef{"math"}, name.name) : std::nullopt)
+      return {std::move(*known), false};
     if (module == "triton" || llvm::StringRef(module).starts_with("triton."))
       if (auto known = findBuiltin(module + "." + name.name))
         return {std::move(*known), false};

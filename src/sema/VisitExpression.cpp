@@ -140,6 +140,13 @@ std::optional<Value> Visitor::globalName(const syntax::Name &node) {
 
 std::optional<Value> Visitor::visitAttribute(const syntax::Attribute &node) {
   auto object = visit(node.object);
+  // What a local name holds is a constexpr, whose `value` is its object; what that calls its value comes
+  // behind.
+  auto *constant = object ? object->constant() : nullptr;
+  bool isObject = constant && get<OpaqueRef>(*constant);
+  if (auto *name = as<syntax::Name>(node.object);
+      isObject && name && node.attribute == "value" && frame->locals.contains(name->id))
+    return object;
   return object ? attributeOf(*object, node.attribute) : object;
 }
 

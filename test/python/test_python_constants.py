@@ -1,4 +1,6 @@
 """Constants that Python evaluates: defaults, attributes of modules, calls of what a module or a tl.constexpr holds."""
+import dataclasses
+import enum
 import math
 import types
 
@@ -198,3 +200,59 @@ def test_texts_have_characters_and_slices():
     out = np.zeros(2, np.int32)
     letters_kernel[(1,)](out, "NCH\u00fc")
     assert out.tolist() == [1, 1]
+
+
+class Activation(str, enum.Enum):
+    RELU = "relu"
+    NONE = "none"
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    width: int = 3
+
+
+MODES = types.SimpleNamespace(Mode=Mode)
+
+
+@triton.jit
+def text_kernel(out_ptr, ACT: tl.constexpr):
+    tl.store(out_ptr, 1.0 if ACT == "relu" else 2.0)
+    tl.store(out_ptr + 1, len(ACT))
+    tl.store(out_ptr + 2, 1.0 if ACT in ("relu", "gelu") else 2.0)
+    tl.store(out_ptr + 3, 1.0 if ACT.value == "relu" else 2.0)
+
+
+@triton.jit
+def object_kernel(out_ptr, MODE: tl.constexpr, SHAPE: tl.constexpr):
+    tl.store(out_ptr, 1.0 if MODE.value == MODES.Mode.FAST else 2.0)
+    tl.store(out_ptr + 1, MODE.value.value)
+    tl.store(out_ptr + 2, SHAPE.value.width)
+    tl.store(out_ptr + 3, MODES.Mode.SLOW.value)
+
+
+@triton.jit
+def math_kernel(out_ptr, N: tl.constexpr):
+    tl.store(out_ptr, math.gcd(N, 18))
+    tl.store(out_ptr + 1, math.isqrt(N) + math.comb(5, 2))
+    tl.store(out_ptr + 2, math.hypot(3, 4))
+    tl.store(out_ptr + 3, math.pow(2.0, -math.inf) + math.prod((2, N)))
+
+
+def test_a_member_of_texts_is_its_text(target):
+    assert stored(text_kernel, 4, target, ACT=Activation.RELU) == [1, 4, 1, 1]
+    assert stored(text_kernel, 4, target, ACT=Activation.NONE) == [2, 4, 2, 2]
+
+
+def test_the_value_of_a_constexpr_is_its_object(target):
+    assert stored(object_kernel, 4, target, MODE=Mode.FAST, SHAPE=Shape()) == [1, 1, 3, 2]
+    assert stored(object_kernel, 4, target, MODE=Mode.SLOW, SHAPE=Shape(5)) == [2, 2, 5, 2]
+
+
+def test_functions_of_math(target):
+    assert stored(math_kernel, 4, target, N=12) == [6, 13, 5, 24]
