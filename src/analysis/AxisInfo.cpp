@@ -1,6 +1,7 @@
 // The forward walk. Loops start from what holds before their first round and are walked again
 // while a round takes facts away; facts only ever weaken, so that this ends.
 #include "analysis/AxisInfo.h"
+#include "analysis/Access.h"
 #include "analysis/AxisFacts.h"
 #include "analysis/UsualStride.h"
 
@@ -151,10 +152,32 @@ llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
       std::optional<double> stride = usualStride(pointers, d);
       distance[d] = stride && *stride != 0 ? std::abs(*stride) : std::numeric_limits<double>::infinity();
     }
+  // Of distances that only run time knows the inner one divides the outer ones, as in a tensor without gaps.
+  llvm::SmallVector<int64_t, 4> unit(info.rank(), 0);
+  if (llvm::count(distance, std::numeric_limits<double>::infinity()) > 1)
+    unit = knownDivisorsOfStrides(pointers);
   llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::tuple(info.contiguity[a], distance[b], a) > std::tuple(info.contiguity[b], distance[a], b);
+    return std::tuple(info.contiguity[a], distance[b], unit[b], a) >
+           std::tuple(info.contiguity[b], distance[a], unit[a], b);
   });
   return order;
+}
+
+llvm::SmallVector<int64_t, 4> AxisInfoAnalysis::knownDivisorsOfStrides(Value pointers) {
+  constexpr int64_t most = 1 << 20;
+  AccessAnalysis access;
+  std::optional<Address> address = addressBehind(access, pointers, [](Value) { return true; });
+  llvm::SmallVector<int64_t, 4> divisors(shapeOf(pointers.getType()).size(), most);
+  for (unsigned d = 0; address && d != divisors.size(); ++d)
+    for (const Monomial &term : address->offset.strides[d].terms()) {
+      uint64_t known = uint64_t(term.coefficient) & -uint64_t(term.coefficient);
+      for (const Factor &factor : term.factors)
+        known = factor.isTile()
+                    ? most
+                    : std::min<uint64_t>(known, most) * uint64_t(at(factor.value).divisibility[0]);
+      divisors[d] = std::min<int64_t>(divisors[d], int64_t(std::min<uint64_t>(known, most)));
+    }
+  return divisors;
 }
 
 } // namespace tegula::analysis

@@ -59,11 +59,15 @@ public:
   unsigned accessWidth(mlir::Value pointers, mlir::Value mask, unsigned dim, unsigned limitBits,
                        std::string *why = nullptr);
 
-  // The dimensions, most contiguous first; where none is, the one with the least usual stride first; of
-  // equals the last dimension first.
+  // The dimensions, most contiguous first; where none is, the one with the least usual stride first; of those
+  // that only run time knows, the one that is known to be a multiple of less; of equals the last dimension
+  // first.
   llvm::SmallVector<unsigned> order(mlir::Value pointers);
 
 private:
+  // Of the distance of neighbours along each dimension, in bytes: a power of two; at most 2^20.
+  llvm::SmallVector<int64_t, 4> knownDivisorsOfStrides(mlir::Value pointers);
+
   llvm::DenseMap<mlir::Value, AxisInfo> facts_, likely_; // as trusted; with Trust::Indices
 };
 

@@ -183,7 +183,10 @@ std::optional<Const> foldFloats(const std::string &name, Arguments arguments, Co
   double x = numbers[0];
   bool isOne = numbers.size() == 1, isTwo = numbers.size() == 2;
   if (isOne && (name == "ceil" || name == "floor" || name == "trunc"))
-    return toPythonInt(Const{name == "ceil" ? std::ceil(x) : name == "floor" ? std::floor(x) : std::trunc(x)}, error);
+    return toPythonInt(Const{name == "ceil"    ? std::ceil(x)
+                             : name == "floor" ? std::floor(x)
+                                               : std::trunc(x)},
+                       error);
   if (auto *question = find(questions, name, isOne))
     return Const{question->function(x)};
   double result;
@@ -197,7 +200,8 @@ std::optional<Const> foldFloats(const std::string &name, Arguments arguments, Co
     result = std::accumulate(numbers.begin(), numbers.end(), 0.0,
                              [](double sum, double each) { return std::hypot(sum, each); });
   else
-    return error.set(diag::Kind::ConstOperand, {"math." + name, std::to_string(numbers.size()) + " arguments"});
+    return error.set(diag::Kind::ConstOperand,
+                     {"math." + name, std::to_string(numbers.size()) + " arguments"});
   // Python raises where a number comes out of none, and where finite ones give an infinity.
   bool isScaled = name == "degrees" || name == "radians";
   bool areFinite = !isScaled && llvm::all_of(numbers, [](double each) { return std::isfinite(each); });
@@ -233,7 +237,8 @@ std::optional<Const> foldMath(const std::string &name, std::span<const Const> ar
   } else if (name == "prod" ? arguments.size() == 1 : !arguments.empty()) {
     return name == "prod" ? product(arguments, error) : foldFloats(name, arguments, error);
   }
-  return error.set(diag::Kind::ConstOperand, {"math." + name, std::to_string(arguments.size()) + " arguments"});
+  return error.set(diag::Kind::ConstOperand,
+                   {"math." + name, std::to_string(arguments.size()) + " arguments"});
 }
 
 } // namespace tegula::sema
