@@ -7,6 +7,7 @@
 #include "compiler/BuildId.h"
 #include "compiler/Core.h"
 #include "compiler/Specializations.h"
+#include "runtime/Interrupt.h"
 
 #include <algorithm>
 #include <chrono>
@@ -246,6 +247,10 @@ struct Search {
   // The same, of entries that others compiled; those that fit are kept on disk.
   std::optional<Found> findRemote();
   std::unique_ptr<Compilation> compile();
+  // Reports why the search ends without a kernel.
+  void fail(const char *why) {
+    reportStatus(Status::error(StatusCode::Launch, why), options.target, place(), sink);
+  }
 
 private:
   std::optional<Artifact> read(std::string_view bytes) const;
@@ -366,10 +371,17 @@ thread_local bool isCompiling = false;
 std::unique_ptr<Compilation> findOrTakeTurn(Search &search) {
   using namespace std::chrono_literals;
   auto start = Clock::now();
+  runtime::Interrupt interrupt;
   std::optional<DiskCache::Turn> turn = search.disk.takeTurn(search.key.name);
+  if (!turn)
+    interrupt.watch();
   for (auto pause = 1ms; !turn && !isCompiling && Clock::now() - start < longestWait;
        pause = std::min(2 * pause, 20ms)) {
     std::this_thread::sleep_for(pause);
+    if (interrupt.hasCome()) {
+      search.fail("the compile was interrupted while another process compiled the same kernel");
+      return nullptr;
+    }
     turn = search.disk.takeTurn(search.key.name);
   }
   // Another process may have ended its compile since the first look.

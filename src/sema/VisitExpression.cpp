@@ -84,7 +84,9 @@ std::optional<Value> Visitor::dispatch(const syntax::Expr *node) {
     const std::string &what = as<syntax::UnsupportedExpr>(node)->what;
     bool isLambda = what.find("lambda") != std::string::npos;
     return unsupported(what, isLambda ? "write a @triton.jit function and pass that"
-                                      : "use tuples, and tl operations on whole tiles");
+                             : what == syntax::namedCharacters
+                                 ? "write the character itself, or its number: \\u03a3"
+                                 : "use tuples, and tl operations on whole tiles");
   }
   default: // InvalidExpr: the parser has reported it
     isExhausted = true;

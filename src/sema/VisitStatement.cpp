@@ -100,7 +100,10 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, Rest &rest) {
   case NodeKind::ExprStmt: {
     const syntax::Expr *value = as<syntax::ExprStmt>(node)->value;
     standsAlone = as<syntax::Call>(value);
-    return next(as<syntax::StringLiteral>(value) || as<syntax::EllipsisLiteral>(value) || visit(value));
+    // A docstring may name characters that no other text can.
+    auto *other = as<syntax::UnsupportedExpr>(value);
+    bool isText = as<syntax::StringLiteral>(value) || (other && other->what == syntax::namedCharacters);
+    return next(isText || as<syntax::EllipsisLiteral>(value) || visit(value));
   }
   case NodeKind::If: return visitIf(*as<syntax::If>(node), rest);
   case NodeKind::For: return visitFor(*as<syntax::For>(node));

@@ -159,6 +159,9 @@ struct InvalidStmt : Stmt { TEGULA_NODE(InvalidStmt, Stmt) };
 #undef TEGULA_NODE
 // clang-format on
 
+// `what` of an UnsupportedExpr: there is no table of the names of characters here.
+inline constexpr std::string_view namedCharacters = "string with a \\N{...} escape";
+
 // A parsed source with all its nodes.
 class Tree {
 public:

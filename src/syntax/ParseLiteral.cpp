@@ -92,9 +92,8 @@ Expr *Parser::parseStrings() {
     fail(Kind::MixedStrings, since(begin));
   bool named = sawNamedEscape_;
   sawNamedEscape_ = outerEscape;
-  // There is no table of the names of characters here.
   if (named)
-    return unsupported("string with a \\N{...} escape", begin);
+    return unsupported(namedCharacters, begin);
   if (!joined.anyFormat) {
     auto *node = make<StringLiteral>(begin);
     node->value = std::move(joined.text);

@@ -1,4 +1,5 @@
 """Ctrl-C ends a launch whose loop waits for ever, wherever the loop runs; the process goes on."""
+import contextlib
 import os
 import signal
 import subprocess
@@ -156,6 +157,42 @@ def test_interrupt_ends_a_compile_while_the_assembler_runs(tmp_path):
             child.kill()
     assert rest == "True\n", errors
     assert _ends(int(pid.read_text()))
+
+
+def test_interrupt_ends_the_wait_for_another_process_s_compile(tmp_path):
+    """The other process compiles for ever, and would be waited for two minutes."""
+    pid, path, tool = tmp_path / "pid", tmp_path / "waits.py", tmp_path / "ptxas"
+    path.write_text(ASSEMBLING.replace("try:", "print('compiles', flush=True)\ntry:", 1))
+    tool.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 300\n")
+    tool.chmod(0o755)
+    environment = {**os.environ, "TEGULA_PTXAS": str(tool), "TEGULA_CACHE_DIR": str(tmp_path / "cache"), "TEGULA_DISK_CACHE": "1"}
+
+    def start():
+        return subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    with start() as first:
+        killer = threading.Timer(60, first.kill)
+        killer.start()
+        try:
+            while not pid.exists() and first.poll() is None:
+                time.sleep(0.05)
+            assembler = pid.read_text()
+            with start() as second:
+                try:
+                    assert second.stdout.readline() == "compiles\n"
+                    time.sleep(1)
+                    begun = time.monotonic()
+                    second.send_signal(signal.SIGINT)
+                    assert second.stdout.readline() == "KeyboardInterrupt\n", second.communicate(timeout=10)
+                    assert time.monotonic() - begun < 10 and first.poll() is None
+                    assert pid.read_text() == assembler  # there was no second one
+                finally:
+                    second.kill()
+        finally:
+            killer.cancel()
+            first.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(int(assembler), signal.SIGKILL)
 
 
 def _ends(process):

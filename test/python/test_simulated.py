@@ -77,6 +77,11 @@ def test_memory_is_the_whole_piece_behind_a_view():
     assert memory_of((tensor[7:],)) == [(tensor.data_ptr(), 200, True)]
 
 
+def test_an_array_without_dimensions_is_memory_and_a_scalar_is_none():
+    array = np.array(3.0, np.float32)
+    assert memory_of([array, np.float32(3), 3.0]) == [(array.ctypes.data, 4, True)]
+
+
 def test_read_only_memory_is_read_only():
     array = np.zeros(4)
     array.flags.writeable = False

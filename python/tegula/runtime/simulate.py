@@ -27,7 +27,7 @@ def _pointers(values):
     for value in values:
         if isinstance(value, (tuple, list)):
             yield from _pointers(value)
-        elif hasattr(value, "data_ptr") or hasattr(value, "__array_interface__") and getattr(value, "ndim", 0):
+        elif hasattr(value, "data_ptr") or hasattr(value, "__array_interface__") and hasattr(value, "__setitem__"):  # no scalar of NumPy
             yield value
 
 
