@@ -100,19 +100,27 @@ bool isSignal(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) { return isa<simt::SignalInitOp>(user); });
 }
 
+bool hasStages(const User &user) {
+  auto alloc = dyn_cast<simt::AllocOp>(user.op);
+  return alloc && alloc.getBuffer().getType().getSlots() > 1;
+}
+
 Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) {
   std::string text = overLimit("shared memory", total, limit) + " bytes:";
   for (const User &user : users) {
     auto alloc = dyn_cast<simt::AllocOp>(user.op);
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
-            (alloc ? std::to_string(alloc.getBuffer().getType().getSlots()) + " stages of a load"
-                   : user.op->getName().getStringRef().str()) +
+            (hasStages(user) ? std::to_string(alloc.getBuffer().getType().getSlots()) + " stages of a load"
+             : alloc         ? "a tile"
+                             : user.op->getName().getStringRef().str()) +
             " at " + tile::locationText(user.op->getLoc());
   }
   if (int64_t slots = fittingSlots(users, limit))
     text += "; hint: num_stages=" + std::to_string(slots) + " fits";
-  else
+  else if (llvm::any_of(users, hasStages))
     text += "; hint: take smaller blocks, or num_stages=1";
+  else
+    text += "; hint: take smaller blocks";
   return Status::error(StatusCode::Resource, text);
 }
 

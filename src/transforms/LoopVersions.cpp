@@ -80,6 +80,7 @@ void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Value> changed,
     else
       builder.clone(*op, map);
   Operation *version = builder.clone(*loop, map);
+  version->setAttr(isVersionName, builder.getUnitAttr());
   finish(branch.thenBlock(), version);
   loop->setAttr(hasVersionName, builder.getUnitAttr());
   loop->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());

@@ -8,6 +8,8 @@ namespace tegula::transforms {
 
 // On a loop: beside it stands a version in which its accesses are wide. Copies of boxes are that one's.
 inline constexpr llvm::StringLiteral hasVersionName = "tt.has_version";
+// On that version: nobody asked for it, so that it takes no more shared memory than there is.
+inline constexpr llvm::StringLiteral isVersionName = "tt.is_version";
 
 // Lists how wide the loads of tiles in a loop are, in elements an access, under the facts and promises of the
 // function as it stands.

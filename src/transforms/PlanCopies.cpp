@@ -6,6 +6,7 @@
 #include "ir/tile/Elementwise.h"
 #include "layout/OperandTile.h"
 #include "transforms/HeldLoads.h"
+#include "transforms/LoopVersions.h"
 #include "transforms/ProductLoops.h"
 #include "transforms/ThreadCosts.h"
 #include "transforms/VersionWritingLoops.h"
@@ -57,7 +58,7 @@ public:
       considerStreams();
     else
       considerFactors();
-    if (plan_.copied.empty())
+    if (plan_.copied.empty() || !fitsAsVersion())
       return std::nullopt;
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
     if (!streams_)
@@ -109,6 +110,16 @@ private:
     considerFactorsOfFactors();
     if (!plan_.copied.empty())
       considerLines();
+  }
+
+  // A version has as many slots as there is room for; false: not even two.
+  bool fitsAsVersion() {
+    if (!plan_.loop->hasAttr(isVersionName))
+      return true;
+    while (plan_.slots >= 2 && plan_.slots * slotBytes() > machine_.sharedBytes)
+      --plan_.slots;
+    plan_.aheadTrips = std::min(plan_.aheadTrips, plan_.slots - 1);
+    return plan_.slots >= 2;
   }
 
   // Lets products run on, and chooses how copies start beside them.

@@ -4,6 +4,7 @@
 # RUN: tegula compile %s::product --signature 'a=*f16:16,b=*f16:16,c=*f32:16,rows=i32,K=i32,sa=i32,sb=i64,BN=256' --options num_warps=8,num_stages=3 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=BOXES
 # RUN: tegula compile %s::product --signature 'a=*f16:16,b=*f16:16,c=*f32:16,rows=i32,K=i32:16,sa=i32:16,sb=i64:16,BN=64' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::product --signature 'a=*f16,b=*f16,c=*f32:16,rows=i32,K=i32,sa=i32,sb=i64,BN=64' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ONE
+# RUN: tegula explain %s::product --signature 'a=*f16:16,b=*f16:16,c=*f32:16,rows=i32,K=i32,sa=i32,sb=i64,BN=256' --options num_warps=8,num_stages=5 --target sm_90a | FileCheck %s --check-prefix=FITS
 import triton
 import triton.language as tl
 
@@ -24,6 +25,9 @@ import triton.language as tl
 # BOXES: scf.if
 # BOXES-COUNT-2: simt.bulk_copy
 # BOXES: } else {
+
+# Five slots are more than there is room for, and the loop as it is needs none: nobody asked for the version that has them.
+# FITS: 2 loads run 2 trips ahead
 
 # ONE-NOT: scf.if
 @triton.jit
