@@ -294,3 +294,21 @@ def test_a_function_that_branches_asks_for_its_program(target):
     out = np.zeros((3, 64), np.int32)
     applied_kernel[(3,)](x, out, chosen_by_program, "map", 64)
     assert np.array_equal(out, np.maximum(x, np.arange(64)) + 10 * np.arange(3)[:, None])
+
+
+@triton.jit
+def asking_its_type(a, b):
+    # As Inductor's helpers do: a tile that only says its type.
+    if (a + tl.zeros((1,), tl.int1)).dtype.is_floating():
+        return a * b
+    if a > 1000:
+        tl.device_assert(b >= 0, "never")
+    return a + b
+
+
+@pytest.mark.parametrize("how", ["reduce", "scan"])
+def test_a_tile_that_only_says_its_type_is_of_no_matter(target, how):
+    x = np.arange(64, dtype=np.int32)
+    out = np.zeros((1, 64), np.int32)
+    applied_kernel[(1,)](x, out, asking_its_type, how, 64)
+    assert out[0].tolist() == (np.full(64, x.sum()) if how == "reduce" else np.cumsum(x)).tolist()

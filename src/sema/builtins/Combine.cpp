@@ -1,5 +1,7 @@
 #include "sema/builtins/Combine.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace tegula::sema::builtins {
 namespace {
 
@@ -39,17 +41,37 @@ std::optional<Value> callArgument(Call &call, size_t i, std::span<const Value> a
   return call.wrong(i, "a function of the language");
 }
 
-bool checkScalarFunction(Call &call, mlir::Region &region, bool mayComplain) {
+// The ops of a region that its results, its effects and what its branches yield are computed by. The others
+// are of no matter: a function may make a tile of its scalar to ask for its type.
+static llvm::SetVector<mlir::Operation *> opsThatCount(mlir::Region &region, llvm::ArrayRef<Tensor> results) {
+  llvm::SetVector<mlir::Operation *> ops;
+  auto add = [&](mlir::Value value) {
+    if (mlir::Operation *op = value.getDefiningOp(); op && region.isAncestor(op->getParentRegion()))
+      ops.insert(op);
+  };
+  for (const Tensor &result : results)
+    add(result.value);
+  region.walk([&](mlir::Operation *op) {
+    if (!mlir::isMemoryEffectFree(op) || op->hasTrait<mlir::OpTrait::IsTerminator>())
+      ops.insert(op);
+  });
+  for (unsigned i = 0; i != ops.size(); ++i)
+    llvm::for_each(ops[i]->getOperands(), add);
+  return ops;
+}
+
+bool checkScalarFunction(Call &call, mlir::Region &region, llvm::ArrayRef<Tensor> results, bool mayComplain) {
   using namespace tile;
   mlir::Operation *wrong = nullptr;
-  region.walk([&](mlir::Operation *op) {
+  for (mlir::Operation *op : opsThatCount(region, results)) {
     bool hasTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<mlir::RankedTensorType>) ||
                    llvm::any_of(op->getOperandTypes(), llvm::IsaPred<mlir::RankedTensorType>);
-    bool isAllowed = mlir::isMemoryEffectFree(op) || llvm::isa<ElementwiseInlineAsmOp>(op) ||
-                     (mayComplain && llvm::isa<AssertOp, PrintOp>(op));
+    bool isAllowed =
+        op->getNumRegions() != 0 || mlir::isMemoryEffectFree(op) || // what it holds is asked itself
+        llvm::isa<ElementwiseInlineAsmOp>(op) || (mayComplain && llvm::isa<AssertOp, PrintOp>(op));
     if (!wrong && (hasTile || !isAllowed))
       wrong = op;
-  });
+  }
   if (!wrong)
     return true;
   auto at = wrong->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
@@ -109,7 +131,8 @@ std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::Array
   mlir::Region &region = *call.session.builder.getInsertionBlock()->getParent();
   auto combined = callArgument(call, i, arguments);
   auto scalars = combined ? asScalars(call, *combined, accumulated) : std::nullopt;
-  return scalars && checkScalarFunction(call, region, /*mayComplain=*/true) ? scalars : std::nullopt;
+  return scalars && checkScalarFunction(call, region, *scalars, /*mayComplain=*/true) ? scalars
+                                                                                      : std::nullopt;
 }
 
 Value likeInputs(Call &call, std::vector<Tensor> results) {

@@ -24,9 +24,9 @@ std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::Array
 // Calls argument `i`, a function of the language, with values.
 std::optional<Value> callArgument(Call &call, size_t i, std::span<const Value> arguments);
 
-// Does the function that an op applies compute with scalars alone? `mayComplain`: it may print and assert,
-// too. False after a diagnostic.
-bool checkScalarFunction(Call &call, mlir::Region &region, bool mayComplain);
+// Does the function that an op applies compute its results with scalars alone? `mayComplain`: it may print
+// and assert, too. False after a diagnostic.
+bool checkScalarFunction(Call &call, mlir::Region &region, llvm::ArrayRef<Tensor> results, bool mayComplain);
 
 // The result for one tile, or a tuple for a tuple of tiles.
 Value likeInputs(Call &call, std::vector<Tensor> results);

@@ -139,7 +139,7 @@ std::optional<std::vector<Type>> resultTypes(Call &call, llvm::ArrayRef<Tensor> 
   }
   auto result = callArgument(call, ScalarFn, scalars);
   auto values = result ? scalarsOf(call, *result) : std::nullopt;
-  if (!values || !checkScalarFunction(call, scratch.region(), /*mayComplain=*/false))
+  if (!values || !checkScalarFunction(call, scratch.region(), *values, /*mayComplain=*/false))
     return std::nullopt;
   isTuple = elementsOf(*result).has_value();
   std::vector<Type> types;
