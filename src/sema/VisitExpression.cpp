@@ -142,8 +142,7 @@ std::optional<Value> Visitor::globalName(const syntax::Name &node) {
 
 std::optional<Value> Visitor::visitAttribute(const syntax::Attribute &node) {
   auto object = visit(node.object);
-  // What a local name holds is a constexpr, whose `value` is its object; what that calls its value comes
-  // behind.
+  // A local name holds a constexpr, whose `value` is its object; that object's own `value` comes behind.
   auto *constant = object ? object->constant() : nullptr;
   bool isObject = constant && get<OpaqueRef>(*constant);
   if (auto *name = as<syntax::Name>(node.object);

@@ -546,7 +546,7 @@ class Generator:
         self.pool.append(Value(carried, dtype, self.shape, "int" if dtype in INTEGERS else "free"))
 
     def store_numbers_of_trips(self, carried, index):
-        """What a loop carries or counts, as floats: its range is not that of the first trip."""
+        """Stores the numbers that a loop carries or counts as floats: their range is not that of the first trip."""
         if self.overlapping or self.later.random() < 0.6:
             return
         dtype = self.later.choice(FLOATS)

@@ -20,7 +20,7 @@ def window(x, out, n, B: tl.constexpr):
     tl.store(out + i, count, mask=i < n)
 
 
-# Where 16 divides the shift and n, no other element of a run is a multiple of n.
+# If 16 divides the shift and n, no other element of a run is a multiple of n.
 # RUN-OF-FOUR: .entry run
 # RUN-OF-FOUR-COUNT-1: rem.s32
 # RUN-OF-FOUR-NOT: rem.s32
