@@ -9,7 +9,6 @@
 namespace tegula::sema {
 
 using Op = syntax::BinaryOperator;
-using llvm::APInt;
 
 namespace {
 

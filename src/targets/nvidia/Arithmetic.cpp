@@ -7,6 +7,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 
@@ -441,8 +442,9 @@ std::optional<InWord> byteOf(Builder &b, llvm::Value *integer) {
   return loadedByte(b, integer);
 }
 
-// Is the number made of one that comes from several blocks, as near as LLVM looks? While code is emitted a
-// loop's number has the value of the first trip alone, and would be taken for it.
+// Is the number made of one that comes from several blocks, as near as LLVM looks, which is not behind
+// memory? While code is emitted a loop's number has the value of the first trip alone, and would be taken for
+// it.
 bool restsOnPhi(llvm::Value *number) {
   llvm::SmallPtrSet<llvm::Value *, 16> seen{number};
   llvm::SmallVector<llvm::Value *, 16> level{number}, next;
@@ -451,7 +453,10 @@ bool restsOnPhi(llvm::Value *number) {
     for (llvm::Value *each : level) {
       if (isa<llvm::PHINode>(each))
         return true;
-      if (auto *instruction = dyn_cast<llvm::Instruction>(each))
+      auto *instruction = dyn_cast<llvm::Instruction>(each);
+      auto *call = dyn_cast<llvm::CallBase>(each);
+      bool isOpaque = isa<llvm::LoadInst>(each) || (call && !isa<llvm::IntrinsicInst>(call));
+      if (instruction && !isOpaque)
         for (llvm::Value *operand : instruction->operands())
           if (seen.insert(operand).second)
             next.push_back(operand);
