@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -466,14 +467,30 @@ bool restsOnPhi(llvm::Value *number) {
   return false;
 }
 
-// So many bits hold the number, if it is not negative.
-unsigned activeBits(llvm::Value *integer, const llvm::DataLayout &layout) {
-  return restsOnPhi(integer) ? integer->getType()->getIntegerBitWidth()
-                             : llvm::computeKnownBits(integer, layout).countMaxActiveBits();
+// The numbers that it may be, whatever comes from other blocks.
+llvm::ConstantRange rangeOf(llvm::Value *number, const llvm::DataLayout &layout) {
+  using llvm::ConstantRange;
+  const unsigned bits = number->getType()->getIntegerBitWidth();
+  if (!restsOnPhi(number)) {
+    unsigned own = bits + 1 - llvm::ComputeNumSignBits(number, layout);
+    llvm::APInt bound = llvm::APInt::getOneBitSet(bits, own - 1);
+    ConstantRange ofSigns = own == bits ? ConstantRange::getFull(bits) : ConstantRange(-bound, bound);
+    return ConstantRange::fromKnownBits(llvm::computeKnownBits(number, layout), false).intersectWith(ofSigns);
+  }
+  if (isa<llvm::ZExtInst, llvm::SExtInst, llvm::TruncInst>(number)) {
+    auto *cast = llvm::cast<llvm::CastInst>(number);
+    return rangeOf(cast->getOperand(0), layout).castOp(cast->getOpcode(), bits);
+  }
+  // One number beside a constant: chains of these are short, and each is asked once.
+  auto *op = dyn_cast<llvm::BinaryOperator>(number);
+  auto *constant = op ? dyn_cast<llvm::ConstantInt>(op->getOperand(1)) : nullptr;
+  if (!constant)
+    return ConstantRange::getFull(bits);
+  return rangeOf(op->getOperand(0), layout).binaryOp(op->getOpcode(), constant->getValue());
 }
 
 bool isBelow128(Builder &b, llvm::Value *integer) {
-  return activeBits(integer, b.GetInsertBlock()->getModule()->getDataLayout()) < 8;
+  return rangeOf(integer, b.GetInsertBlock()->getModule()->getDataLayout()).getActiveBits() < 8;
 }
 
 // A byte, or what holds one, as it is in a word.
@@ -548,11 +565,8 @@ llvm::Value *fromBytes(Builder &b, llvm::Value *first, llvm::Value *second, bool
 
 // So many bits hold the integer, one of them its sign if it may be negative.
 unsigned bitsTaken(llvm::Value *integer, bool isSigned, const llvm::DataLayout &layout) {
-  unsigned bits = integer->getType()->getIntegerBitWidth(), active = activeBits(integer, layout);
-  if (!isSigned)
-    return active;
-  unsigned signs = restsOnPhi(integer) ? 1 : llvm::ComputeNumSignBits(integer, layout);
-  return std::min(active + 1, bits + 1 - signs);
+  llvm::ConstantRange range = rangeOf(integer, layout);
+  return isSigned ? range.getMinSignedBits() : range.getActiveBits();
 }
 
 // Two integers of 8, 16 or 32 bits -> f16 or bf16, if nothing is rounded ahead of that; else null.
