@@ -91,6 +91,8 @@ def counted_kernel(o, T, FORM: tl.constexpr, N: tl.constexpr):
         elif FORM == "moved":
             v = moved
             moved += N
+        elif FORM == "field":
+            v = (((t * N + i) >> 2) & 31) - 16
         else:
             v = (t * N + i) & 1023
         tl.store(o + t * N + i, v.to(o.dtype.element_ty))
@@ -113,14 +115,14 @@ def carried_kernel(x, o, T, SUMS: tl.constexpr, N: tl.constexpr):
 
 
 @pytest.mark.parametrize("result", FLOATS)
-@pytest.mark.parametrize("form", ["counter", "distance", "moved", "masked"])
+@pytest.mark.parametrize("form", ["counter", "distance", "moved", "masked", "field"])
 @pytest.mark.parametrize("block, warps", [(64, 1), (512, 4)])
 def test_numbers_of_later_trips(target, form, result, block, warps):
     """The range of a loop's number is not that of its first trip."""
     y = torch.full((4 * block,), float("nan"), dtype=result)
     counted_kernel[(1,)](y, 4, form, block, num_warps=warps)
     at = torch.arange(4 * block)
-    expected = {"counter": at, "moved": at, "distance": at % block - at // block * block, "masked": at & 1023}[form]
+    expected = {"counter": at, "moved": at, "distance": at % block - at // block * block, "masked": at & 1023, "field": (at >> 2 & 31) - 16}[form]
     assert torch.equal(y, expected.to(result))
 
 
