@@ -109,8 +109,10 @@ std::optional<Const> falling(int64_t first, int64_t factors, ConstError &error) 
 
 std::optional<Const> ofCounts(const std::string &name, Arguments arguments, ConstError &error) {
   std::optional<int64_t> n = asInt64(arguments[0]), k = asInt64(arguments.back());
-  if (!n || !k || *n < 0 || *k < 0)
-    return error.set(diag::Kind::ConstDomain, {"math." + name, repr(arguments[!n || *n < 0 ? 0 : 1])});
+  if (!n || !k)
+    return error.set(diag::Kind::ConstTooLarge, {"64 bits, as math." + name + " takes them"});
+  if (*n < 0 || *k < 0)
+    return error.set(diag::Kind::ConstDomain, {"math." + name, repr(arguments[*n < 0 ? 0 : 1])});
   if (name == "isqrt") {
     auto root = int64_t(std::sqrt(double(*n)));
     while (root > 3037000499 || root * root > *n)

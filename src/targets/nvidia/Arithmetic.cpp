@@ -467,7 +467,7 @@ bool restsOnPhi(llvm::Value *number) {
   return false;
 }
 
-// The numbers that it may be, whatever comes from other blocks.
+// The numbers that it may be, whatever comes from other blocks. As deep as `restsOnPhi` looks.
 llvm::ConstantRange rangeOf(llvm::Value *number, const llvm::DataLayout &layout) {
   using llvm::ConstantRange;
   const unsigned bits = number->getType()->getIntegerBitWidth();
@@ -481,7 +481,6 @@ llvm::ConstantRange rangeOf(llvm::Value *number, const llvm::DataLayout &layout)
     auto *cast = llvm::cast<llvm::CastInst>(number);
     return rangeOf(cast->getOperand(0), layout).castOp(cast->getOpcode(), bits);
   }
-  // One number beside a constant: chains of these are short, and each is asked once.
   auto *op = dyn_cast<llvm::BinaryOperator>(number);
   auto *constant = op ? dyn_cast<llvm::ConstantInt>(op->getOperand(1)) : nullptr;
   if (!constant)
