@@ -17,6 +17,9 @@ namespace {
 // Of loads into registers, whose offsets take two registers each. Beside the sums more have no room.
 constexpr size_t mostWideOffsets = 48;
 
+// Of loads into registers, from which a loop that computes them saves two of three instructions for each.
+constexpr size_t manyOffsetsOfTrips = 8;
+
 // Two registers, or a register and a number: `NAME \tRESULT, SOURCE, NUMBER;`.
 struct Instruction {
   llvm::StringRef name, result, source;
@@ -118,9 +121,32 @@ Writes countWrites(llvm::StringRef text) {
   return writes;
 }
 
-// Lists the offsets to which a base is added for a load into registers, if they are more than registers have
-// room for in their wide form; else none.
-llvm::DenseSet<llvm::StringRef> crowdedOffsets(llvm::StringRef text) {
+// The innermost loops around products of several warps, as texts from a label to the jump back to it, in
+// their order.
+llvm::SmallVector<llvm::StringRef, 2> loopsOfProducts(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef, 2> loops;
+  llvm::DenseMap<llvm::StringRef, size_t> labels;
+  std::optional<size_t> product; // the last one that stands in none of the loops
+  for (size_t at = 0; at < text.size();) {
+    size_t next = std::min(text.find('\n', at), text.size());
+    llvm::StringRef line = text.slice(at, next).trim();
+    if (line.contains("wgmma.mma_async"))
+      product = at;
+    else if (line.consume_back(":"))
+      labels[line] = at;
+    else if (line.contains("bra") && line.consume_back(";"))
+      if (auto label = labels.find(line.substr(line.find_last_of(" \t") + 1));
+          label != labels.end() && product && label->second < *product) {
+        loops.push_back(text.slice(label->second, next));
+        product.reset();
+      }
+    at = next + 1;
+  }
+  return loops;
+}
+
+// Lists the offsets to which a base is added for a load into registers.
+llvm::DenseSet<llvm::StringRef> loadedOffsets(llvm::StringRef text) {
   llvm::DenseSet<llvm::StringRef> loaded, offsets;
   eachLine(text, [&](llvm::StringRef line) {
     auto [before, address] = line.split('[');
@@ -136,9 +162,30 @@ llvm::DenseSet<llvm::StringRef> crowdedOffsets(llvm::StringRef text) {
       for (llvm::StringRef operand : {operands[1], operands[2]})
         offsets.insert(operand.trim());
   });
-  if (offsets.size() <= mostWideOffsets)
-    offsets.clear();
   return offsets;
+}
+
+// Lists the offsets that stay products: all of loads into registers, if those are more than registers have
+// room for in their wide form, or those of a loop that computes many, each for a load of its own.
+llvm::DenseSet<llvm::StringRef> keptOffsets(llvm::StringRef text) {
+  llvm::DenseSet<llvm::StringRef> kept = loadedOffsets(text);
+  if (kept.size() > mostWideOffsets)
+    return kept;
+  kept.clear();
+  for (llvm::StringRef loop : loopsOfProducts(text)) {
+    const llvm::DenseSet<llvm::StringRef> loaded = loadedOffsets(loop);
+    Writes mentions;
+    countRegisters(loop, mentions);
+    llvm::SmallVector<llvm::StringRef> own;
+    eachLine(loop, [&](llvm::StringRef line) {
+      if (std::optional<Instruction> product = instructionOf(line);
+          product && loaded.contains(product->result) && mentions.lookup(product->result) == 2)
+        own.push_back(product->result);
+    });
+    if (own.size() >= manyOffsetsOfTrips)
+      kept.insert(own.begin(), own.end());
+  }
+  return kept;
 }
 
 } // namespace
@@ -147,10 +194,10 @@ std::string splitOffsetProducts(std::string_view ptx) {
   llvm::StringRef text(ptx);
   size_t end = endOfProducts(text);
   llvm::StringRef ahead = text.take_front(end);
-  const llvm::DenseSet<llvm::StringRef> crowded = crowdedOffsets(ahead);
+  const llvm::DenseSet<llvm::StringRef> kept = keptOffsets(ahead);
   auto other = [&](llvm::StringRef line) -> std::string {
     std::optional<Instruction> product = instructionOf(line);
-    return product && crowded.contains(product->result) ? std::string() : shifted(line);
+    return product && kept.contains(product->result) ? std::string() : shifted(line);
   };
   return replaceLines(ahead, other) + text.drop_front(end).str();
 }

@@ -2,6 +2,8 @@
 // other text stays as it is.
 #include "targets/nvidia/OffsetProducts.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <gtest/gtest.h>
 
 using tegula::nvidia::addOffsetProducts;
@@ -58,6 +60,23 @@ TEST(OffsetProducts, OfManyLoadsIntoRegistersStayProducts) {
   EXPECT_EQ(products(splitOffsetProducts(loop(49, "ld.global.b16 %rs1, "))), 49u);
   EXPECT_EQ(products(splitOffsetProducts(loop(20, "ld.global.b16 %rs1, "))), 0u) << "registers have room";
   EXPECT_EQ(products(splitOffsetProducts(loop(49, "cp.async.cg.shared.global [%r1], "))), 0u);
+}
+
+TEST(OffsetProducts, ThatALoopComputesForALoadEachStayProducts) {
+  auto loop = [](int offsets, const std::string &others) {
+    std::string text = "\tmul.wide.s32 \t%rd2, %r2, 2;\n$L__BB0_1:\n";
+    for (int i = 0; i != offsets; ++i) {
+      std::string number = std::to_string(i + 10);
+      text += "\tmul.wide.s32 \t%rd" + number + ", %r" + number + ", 2;\n\tadd.s64 \t%rd1" + number +
+              ", %rd1, %rd" + number + ";\n\t@%p1 ld.global.b16 %rs1, [%rd1" + number + "];\n";
+    }
+    return text + others + "\twgmma.mma_async.sync.aligned\n\tbra.uni \t$L__BB0_1;\n";
+  };
+  auto products = [](const std::string &text) { return llvm::StringRef(text).count("mul.wide"); };
+  EXPECT_EQ(products(splitOffsetProducts(loop(8, ""))), 8u) << "all but the one ahead of the loop";
+  EXPECT_EQ(products(splitOffsetProducts(loop(7, ""))), 0u) << "few";
+  EXPECT_EQ(products(splitOffsetProducts(loop(8, "\tadd.s64 \t%rd3, %rd4, %rd10;\n"))), 0u)
+      << "one is of two loads";
 }
 
 TEST(OffsetProducts, OtherLinesStay) {
