@@ -320,6 +320,17 @@ private:
   llvm::SmallSetVector<simt::ConvertOp, 8> converts_;
 };
 
+// What is converted back is taken from before that.
+void dropReturn(simt::ConvertOp convert) {
+  auto there = convert.getValue().getDefiningOp<simt::ConvertOp>();
+  if (!there || there.getValue().getType() != convert.getType())
+    return;
+  convert.replaceAllUsesWith(there.getValue());
+  convert.erase();
+  if (there.use_empty())
+    there.erase();
+}
+
 } // namespace
 
 void sinkConverts(Operation *function) {
@@ -334,6 +345,10 @@ void sinkConverts(Operation *function) {
   function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
   for (simt::ConvertOp convert : converts)
     sink(convert);
+  converts.clear();
+  function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
+  for (simt::ConvertOp convert : converts)
+    dropReturn(convert);
 }
 
 void hoistConverts(Operation *function) {

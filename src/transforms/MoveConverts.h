@@ -16,7 +16,7 @@ namespace tegula::transforms {
 void hoistConverts(mlir::Operation *function);
 
 // Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved. Of several tiles that are
-// converted alike, and computed with, the result is converted: once.
+// converted alike, and computed with, the result is converted: once; what is converted back is none.
 void sinkConverts(mlir::Operation *function);
 
 } // namespace tegula::transforms
