@@ -130,16 +130,19 @@ AxisInfoAnalysis::AxisInfoAnalysis(FuncOp function, Trust trust) {
   facts_ = trust == Trust::Indices ? likely_ : Walk(function, false).infos();
 }
 
-const AxisInfo &AxisInfoAnalysis::at(Value value) {
-  auto [it, isNew] = facts_.try_emplace(value);
+static const AxisInfo &factOf(llvm::DenseMap<Value, AxisInfo> &facts, Value value) {
+  auto [it, isNew] = facts.try_emplace(value);
   if (isNew)
     it->second = unknownFact(value).info();
   return it->second;
 }
 
+const AxisInfo &AxisInfoAnalysis::at(Value value) { return factOf(facts_, value); }
+
+const AxisInfo &AxisInfoAnalysis::likelyAt(Value value) { return factOf(likely_, value); }
+
 llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
-  auto it = likely_.find(pointers);
-  AxisInfo info = it == likely_.end() ? unknownFact(pointers).info() : it->second;
+  const AxisInfo &info = likelyAt(pointers);
   llvm::SmallVector<unsigned> order;
   for (unsigned d = info.rank(); d-- > 0;)
     order.push_back(d);

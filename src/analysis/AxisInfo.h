@@ -52,6 +52,8 @@ public:
   explicit AxisInfoAnalysis(tile::FuncOp function, Trust trust = Trust::Nothing);
 
   const AxisInfo &at(mlir::Value value);
+  // The same under Trust::Indices: for choices that make nothing wrong.
+  const AxisInfo &likelyAt(mlir::Value value);
 
   // The widest power of two of elements along `dim` that one access may take: contiguity,
   // alignment of the address, constancy of the mask (null: none), at most `limitBits`. When it is

@@ -297,6 +297,11 @@ void LayoutChoice::chooseByAnchors(Value leader) {
       best = run;
     }
   }
+  if (llvm::all_of(anchors, [](const Anchor &anchor) { return anchor.isLoad; }))
+    if (unsigned run = runOfParts(*heaviest, best); run > best) {
+      best = run;
+      sharingParts_.insert(leader);
+    }
   auto type = cast<RankedTensorType>(leader.getType());
   Layout layout = build(type, heaviest->order, best);
   // A reduction along a slow dimension would have each warp read what the others hold of its columns, many
@@ -348,6 +353,35 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   if (isReducedInside)
     reducedInTrips_.insert(leader);
   chosen_.try_emplace(leader, isReducedInside ? reduced(leader, layout) : layout);
+}
+
+unsigned LayoutChoice::runOfParts(const Anchor &anchor, unsigned run) const {
+  const unsigned dim = anchor.order[0];
+  auto type = cast<RankedTensorType>(anchor.pointers.getType());
+  llvm::SetVector<Operation *> parts; // ops of whole tiles that the access's operands are computed by
+  auto add = [&](Value value) {
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (op && isElementwise(op) && op->getNumResults() == 1 &&
+        shapeOf(op->getResult(0).getType()) == type.getShape())
+      parts.insert(op);
+  };
+  add(anchor.pointers);
+  add(anchor.mask);
+  for (unsigned i = 0; i != parts.size(); ++i)
+    llvm::for_each(parts[i]->getOperands(), add);
+  auto opsOf = [&](int64_t neighbours) { // for an element, with its load
+    double ops = 1;
+    for (Operation *op : parts)
+      ops += 1.0 / std::min(neighbours, axes_.likelyAt(op->getResult(0)).constancy[dim]);
+    return ops;
+  };
+  int64_t most =
+      std::min<int64_t>({machine_.costs.longestPartsRun, axes_.likelyAt(anchor.pointers).contiguity[dim],
+                         type.getNumElements() / (int64_t(warps_) << layout::laneBits)});
+  unsigned longest = run;
+  while (2 * longest <= most)
+    longest *= 2;
+  return opsOf(longest) <= machine_.costs.mostParts * opsOf(run) ? longest : run;
 }
 
 double LayoutChoice::loadedOnce(Value pointers, const Layout &layout) const {
@@ -592,12 +626,11 @@ double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
   unsigned bits = bitsOf(type), own = anchor.width * bits / 8; // bytes, with gaps behind them
   int64_t whole = std::min<int64_t>(machine_.costs.lineBytes,
                                     axes_.at(anchor.pointers).contiguity[anchor.order[0]] * bits / 8);
-  if (run <= anchor.width || 2 * own > whole || (anchor.isAtomic && own >= machine_.costs.coalescedBytes))
-    return instructions;
-  if (anchor.isLoad && run * bits / 8 >= machine_.costs.coalescedBytes)
-    return instructions; // as it is: loadedBytes
-  // Into shared memory, and from there: a load's elements go in as they come, and out in runs.
-  double moved = anchor.isLoad ? instructions + 1.0 / run : double(bits) / machine_.accessBits;
+  if (anchor.isLoad || run <= anchor.width || 2 * own > whole ||
+      (anchor.isAtomic && own >= machine_.costs.coalescedBytes))
+    return instructions; // a load's: as they are, loadedBytes
+  // Into shared memory, and from there.
+  double moved = double(bits) / machine_.accessBits;
   return instructions + moved * (anchor.isAtomic ? machine_.costs.movedAddend : machine_.costs.movedResult);
 }
 
@@ -852,7 +885,8 @@ Layout LayoutChoice::plain(Type tile) const {
 
 unsigned LayoutChoice::loadedBytes(const Layout &layout, Value pointers, Value mask) const {
   unsigned dim = axes_.order(pointers)[0], bits = bitsOf(pointers.getType());
-  int64_t run = std::min<int64_t>(layout.contiguous(dim), axes_.at(pointers).contiguity[dim]);
+  int64_t run =
+      std::min(layout::runOfWarp(layout, dim, layout.contiguous(dim)), axes_.at(pointers).contiguity[dim]);
   return std::max(contiguousBytes(layout, pointers, mask, machine_.accessBits), unsigned(run) * bits / 8);
 }
 

@@ -41,12 +41,16 @@ public:
   // layout; 128 and above are equally good.
   unsigned contiguousBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask,
                            unsigned bits) const;
-  // The same, or the bytes of a thread's own run, if that is longer: what the first of its loads leaves of a
-  // sector, the next one finds in the cache.
+  // The same for a load, or the bytes that a warp's loads of all neighbours of its threads move together, if
+  // those are more: what the first of them leaves of a sector, the next one finds in the cache.
   unsigned loadedBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask) const;
   // Is a factor of a product computed from the load, which is copied ahead and read as the factor is
   // computed?
   bool isReadFromCopy(tile::LoadOp load) const { return copiedForFactors_.contains(load); }
+  // Has a thread runs of neighbours of the load's tile, so that it computes parts of their addresses once?
+  bool sharesParts(tile::LoadOp load) const {
+    return sharingParts_.contains(classes_.leader(load.getResult()));
+  }
   // Bits that one instruction of a thread takes, for the accesses of a load, a store or an atomic step.
   unsigned accessBits(mlir::Operation *op) const;
 
@@ -137,6 +141,9 @@ private:
   // that do. nullopt: it would load no fewer elements, or takes part in what is combined.
   std::optional<layout::Layout> withSharedAddresses(mlir::Value leader, const Anchor &heaviest, unsigned run,
                                                     const layout::Layout &layout) const;
+  // Neighbours that a thread should have of a tile whose loads move `run` at once at most: more where they
+  // share much of what their addresses and masks are computed from, the quotients of `i // W` say.
+  unsigned runOfParts(const Anchor &anchor, unsigned run) const;
   // How many elements a thread loads of the tile of pointers in a layout, one of those that share an address.
   double loadedOnce(mlir::Value pointers, const layout::Layout &layout) const;
   enum class WarpsAlong : uint8_t { Slow, Fast }; // dimensions of the order
@@ -149,6 +156,7 @@ private:
   unsigned warps_, stages_;
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   llvm::DenseSet<mlir::Operation *> copiedForFactors_;
+  llvm::DenseSet<mlir::Value> sharingParts_; // leaders
   Locality locality_;
   ReducedTiles reduced_;
   llvm::DenseSet<mlir::Value>

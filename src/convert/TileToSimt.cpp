@@ -96,12 +96,12 @@ private:
     unsigned bits = choice_.accessBits(op);
     Layout best = choice_.coalesced(pointers, mask, bits);
     std::optional<Layout> own = ownLayout(op);
-    bool scatters =
-        own &&
-        choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
-            choice_.contiguousBytes(best, pointers, mask, bits) &&
-        !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
     auto load = dyn_cast<LoadOp>(op);
+    bool scatters = own &&
+                    choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
+                        choice_.contiguousBytes(best, pointers, mask, bits) &&
+                    !(load && (choice_.sharesParts(load) ||
+                               choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes));
     bool move = !own || ((!isSmall(op) || isStoredOnce(op)) && scatters) ||
                 (load && choice_.isReadFromCopy(load)) || isRepeated(op, *own, best, width, dim) ||
                 isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim) ||
