@@ -202,11 +202,12 @@ private:
     return llvm::any_of(written_, [&](Value written) { return from.mayShare(origins_.of(written)); });
   }
 
-  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
-  // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
-  // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
-  // ones wait in registers instead, beside others that are copied, if one trip is long enough for them, and
-  // threads do not repeat much: registers hand a load on once it is there, so that it never starts earlier.
+  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well. All
+  // copies start so few trips ahead that two programs still fit into shared memory, if registers have room
+  // for two, and two slots then fit. Threads read back tiles as they would have loaded them, so that all of a
+  // layout must lie in the buffer. Small ones wait in registers instead, beside others that are copied, if
+  // one trip is long enough for them, and threads do not repeat much: registers hand a load on once it is
+  // there, so that it never starts earlier.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
@@ -217,6 +218,8 @@ private:
             counted.insert(tileOf(factor)).second)
           others += bytesOf(factor);
     });
+    const SmallVector<DotOp> dots(plan_.loop.getBody()->getOps<DotOp>());
+    const bool isAlone = takeAllRegisters(dots);
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
@@ -225,12 +228,14 @@ private:
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
         bytes += bytesOf(copied.load);
-      unsigned slots = plan_.slots;
-      while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
-        --slots;
+      auto slotsIn = [&](uint64_t room) {
+        return others >= room ? 0 : std::min<uint64_t>(plan_.slots, (room - others) / bytes);
+      };
+      uint64_t ofTwo = isAlone ? 0 : slotsIn(machine_.sharedBytes / 2);
+      auto slots = unsigned(ofTwo >= 2 ? ofTwo : slotsIn(machine_.sharedBytes));
       if (slots < 2 || !copyAhead(load, convertsFromCopies(load)))
         continue;
-      leavesRoom_ = true;
+      leavesRoom_ = ofTwo >= 2;
       plan_.slots = slots;
       plan_.aheadTrips = slots - 1;
     }
