@@ -28,12 +28,49 @@ Value withoutExtension(Value value) {
   return value;
 }
 
-unsigned bitsOf(Value scalar) {
+constexpr unsigned widest = 64; // bits of a number
+
+// Of what an op makes of numbers of 64 bits that are known to be smaller, indices say, which a program widens
+// before it divides them.
+static unsigned bitsOfResult(Operation *op, unsigned depth);
+
+// `depth`: of the ops that may be looked at, one behind the other.
+static unsigned bitsOf(Value scalar, unsigned depth) {
   APInt constant;
   if (matchPattern(scalar, m_ConstantInt(&constant)))
     return constant.getSignificantBits() - 1;
-  auto type = dyn_cast<IntegerType>(withoutExtension(scalar).getType());
-  return type && type.getWidth() > 1 && type.getWidth() <= 64 ? type.getWidth() - 1 : 64;
+  scalar = withoutExtension(scalar);
+  auto type = dyn_cast<IntegerType>(scalar.getType());
+  if (!type || type.getWidth() == 1 || type.getWidth() > widest)
+    return widest;
+  unsigned bits = type.getWidth() - 1;
+  Operation *op = type.getWidth() == widest && depth != 0 ? scalar.getDefiningOp() : nullptr;
+  return op ? std::min(bits, bitsOfResult(op, depth - 1)) : bits;
+}
+
+static unsigned bitsOfResult(Operation *op, unsigned depth) {
+  auto of = [&](unsigned operand) { return bitsOf(op->getOperand(operand), depth); };
+  unsigned bits = widest;
+  if (auto extension = dyn_cast<arith::ExtUIOp>(op))
+    bits = extension.getIn().getType().getIntOrFloatBitWidth();
+  else if (isa<arith::DivSIOp, arith::ShRSIOp>(op))
+    bits = of(0);
+  else if (isa<arith::RemSIOp>(op))
+    bits = std::min(of(0), of(1));
+  else if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
+    bits = std::max(of(0), of(1));
+  else if (isa<arith::SelectOp>(op))
+    bits = std::max(of(1), of(2));
+  else if (isa<arith::AddIOp, arith::SubIOp>(op))
+    bits = std::max(of(0), of(1)) + 1;
+  else if (isa<arith::MulIOp>(op))
+    bits = of(0) + of(1);
+  return bits;
+}
+
+unsigned bitsOf(Value scalar) {
+  constexpr unsigned deepest = 8;
+  return bitsOf(scalar, deepest);
 }
 
 TripValues::TripValues(OpBuilder &ahead, scf::ForOp loop) : b_(ahead), loop_(loop) {}

@@ -18,7 +18,7 @@
 
 namespace tegula::transforms {
 
-// The bits beyond which a scalar has none, without its sign; 64: not known.
+// The magnitude of a scalar is at most 2^bits; 64: it is no number of up to 64 bits.
 unsigned bitsOf(mlir::Value scalar);
 
 // The value ahead of its extensions.
