@@ -16,6 +16,7 @@
 #include "targets/nvidia/GatheredBytes.h"
 #include "targets/nvidia/KeptSums.h"
 #include "targets/nvidia/LonePairs.h"
+#include "targets/nvidia/MasksOfAccesses.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/OffsetProducts.h"
@@ -345,6 +346,11 @@ constexpr Pass sinkMasks{
     "comparisons that only another block needs, a mask ahead of copies say, are made there: "
     "conditions have few registers",
     eachCode<sinkComparisons>};
+constexpr Pass maskAccesses{
+    "mask-accesses", "llvm",
+    "what many accesses share of their masks is conjoined once, and the rest made beside each: "
+    "conditions have few registers",
+    eachCode<makeMasksAtAccesses>};
 constexpr Pass sumOffsets{"separate-offsets", "llvm",
                           "offsets of a thread's elements are sums, not merged with its index",
                           eachCode<separateOffsets>};
@@ -469,6 +475,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &compareOnce},
     {"optimize", &moveCopies, hasAsyncCopy},
     {"optimize", &sinkMasks},
+    {"optimize", &maskAccesses},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
