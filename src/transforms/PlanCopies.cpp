@@ -80,7 +80,7 @@ private:
     });
     isApart_ = readsApart(plan_.loop);
     streams_ = isApart_ ||
-               (isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() : waitsBesideFew()));
+               (isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() || lacksRegistersForTrips() : waitsBesideFew()));
     if ((!hasDots && !streams_) || !isInnermost)
       return false;
     if (meets)
@@ -300,6 +300,18 @@ private:
       if (isa<RankedTensorType>(load.getType()) && !plan_.loop.isDefinedOutsideOfLoop(load.getPtr()))
         bytes += bytesOf(load);
     return machine_.isAlone && bytes >= wide * 32 * simt::warpsOf(plan_.loop);
+  }
+
+  // Would what two trips load leave a thread no registers beside what the loop hands on, sums of whole tiles
+  // say, if as many threads run as hide what each waits for?
+  bool lacksRegistersForTrips() {
+    unsigned held = 0, loaded = 0; // registers of a thread
+    for (Value carried : plan_.loop.getRegionIterArgs())
+      held += simt::registersOf(carried.getType());
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>())
+      if (!plan_.loop.isDefinedOutsideOfLoop(load.getPtr()))
+        loaded += simt::registersOf(load.getType());
+    return held + 2 * loaded > machine_.registerFile / unsigned(machine_.costs.streamingThreads);
   }
 
   // A trip that stores waits for its loads. Do few other warps run meanwhile?
