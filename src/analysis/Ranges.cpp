@@ -118,9 +118,63 @@ Range Ranges::compute(Value value) {
   return ofOp(value.getDefiningOp(), cast<OpResult>(value).getResultNumber());
 }
 
+// Is `next` one more or one less than `value`?
+static bool areNeighbours(Value value, Value next) {
+  Operation *op = next.getDefiningOp();
+  if (!op || !isa<arith::AddIOp, arith::SubIOp>(op) || op->getOperand(0) != value)
+    return false;
+  std::optional<Range> by = ofConstant(op->getOperand(1));
+  return by && by->low == by->high && std::abs(by->low) == 1;
+}
+
 Range Ranges::unwrapped(Operation *op) {
-  Range a = at(op->getOperand(0)), b = at(op->getOperand(1));
-  return isa<arith::AddIOp>(op) ? sum(a, b) : isa<arith::SubIOp>(op) ? difference(a, b) : product(a, b);
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  Range a = at(x), b = at(y);
+  if (isa<arith::AddIOp>(op))
+    return sum(a, b);
+  if (isa<arith::SubIOp>(op))
+    return difference(a, b);
+  Range range = product(a, b);
+  if (areNeighbours(x, y) || areNeighbours(y, x))
+    range.low = std::max<int64_t>(range.low, 0); // `i * (i - 1)`, twice the numbers of a triangle
+  return range;
+}
+
+// The range of a value where a condition holds, or where it does not: `low > high` where it never does.
+Range Ranges::under(Range range, Value value, Value condition, bool holds) {
+  Operation *op = condition.getDefiningOp();
+  if (op && (holds ? isa<arith::AndIOp>(op) : isa<arith::OrIOp>(op)) && depth_ < mostDepth) {
+    ++depth_;
+    for (Value operand : op->getOperands())
+      range = under(range, value, operand, holds);
+    --depth_;
+    return range;
+  }
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+  if (!compare || (compare.getLhs() != value && compare.getRhs() != value))
+    return range;
+  using P = arith::CmpIPredicate;
+  bool isLeft = compare.getLhs() == value;
+  Range bound = at(isLeft ? compare.getRhs() : compare.getLhs());
+  P predicate = holds ? compare.getPredicate() : arith::invertPredicate(compare.getPredicate());
+  bool isBelow = predicate == P::slt || predicate == P::sle,
+       isAbove = predicate == P::sgt || predicate == P::sge;
+  if (!bound.isKnown || (!isBelow && !isAbove))
+    return range;
+  int64_t strict = predicate == P::slt || predicate == P::sgt;
+  if (isBelow == isLeft)
+    range.high = std::min(range.high, bound.high - strict);
+  else
+    range.low = std::max(range.low, bound.low + strict);
+  return range;
+}
+
+Range Ranges::chosen(arith::SelectOp select) {
+  auto of = [&](Value value, bool holds) { return under(at(value), value, select.getCondition(), holds); };
+  Range a = of(select.getTrueValue(), true), b = of(select.getFalseValue(), false);
+  if (a.low > a.high || b.low > b.high)
+    return a.low > a.high ? at(select.getFalseValue()) : a;
+  return either(a, b);
 }
 
 Range Ranges::ofOp(Operation *op, unsigned result) {
@@ -152,8 +206,8 @@ Range Ranges::ofOp(Operation *op, unsigned result) {
     Range a = operand(0), b = operand(1);
     return {std::max(a.low, b.low), std::max(a.high, b.high), a.isKnown && b.isKnown};
   }
-  if (isa<arith::SelectOp>(op))
-    return either(operand(1), operand(2));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return chosen(select);
   if (isa<arith::AndIOp>(op) && widthOf(value) > 1) {
     Range a = operand(0), b = operand(1);
     int64_t most = std::min(a.low < 0 ? limit : a.high, b.low < 0 ? limit : b.high);

@@ -39,6 +39,8 @@ private:
   Range compute(mlir::Value value);
   Range ofOp(mlir::Operation *op, unsigned result);
   Range ofArgument(mlir::BlockArgument argument);
+  Range under(Range range, mlir::Value value, mlir::Value condition, bool holds);
+  Range chosen(mlir::arith::SelectOp select);
   Range carried(mlir::scf::ForOp loop, unsigned number);
 
   Given given_;

@@ -204,13 +204,15 @@ private:
     for (const Memory &access : accesses_) {
       if (access.mask || isInBranch(access.op))
         continue;
-      if (std::string reason = beyondArray(access); !reason.empty())
+      const std::optional<InArray> found = inArray(access);
+      const bool isInside = found && found->isInside(); // of this launch
+      if (std::string reason = found ? describe(*found) : ""; !reason.empty())
         findings_.report(Kind::TailWithoutMask, access.op->getLoc(), {access.what, reason});
       else if (std::string line = boundElsewhere(access, bounded); !line.empty())
         findings_.report(
             Kind::TailWithoutMask, access.op->getLoc(),
             {access.what, "the access on line " + line + " compares the same offsets with a bound"});
-      else if (!unused.empty() && dependsOnProgram(access) && isTile(access.pointers))
+      else if (!unused.empty() && !isInside && dependsOnProgram(access) && isTile(access.pointers))
         findings_.report(
             Kind::TailWithoutMask, access.op->getLoc(),
             {access.what, "the kernel takes `" + unused + "` and never compares offsets with it"});
@@ -325,18 +327,32 @@ private:
     return reach;
   }
 
-  // "" where it stays within its array, or nothing is known of that.
-  std::string beyondArray(const Memory &access) {
+  // What an access reaches of an array with so many elements.
+  struct InArray {
+    Reach reach;
+    std::string name;
+    int64_t size;
+    bool isInside() const { return reach.elements.low >= 0 && reach.elements.high < size; }
+  };
+  // nullopt: either is not known.
+  std::optional<InArray> inArray(const Memory &access) {
     std::optional<Reach> reach = launch_.elements.empty() ? std::nullopt : reachOf(access.pointers);
     if (!reach || !reach->elements.isKnown)
-      return "";
+      return std::nullopt;
     std::string name = nameOf(function_, reach->argument.getArgNumber());
     auto known = launch_.elements.find(name);
-    if (known == launch_.elements.end() || (reach->elements.low >= 0 && reach->elements.high < known->second))
+    return known == launch_.elements.end() ? std::nullopt
+                                           : std::optional(InArray{*reach, name, known->second});
+  }
+
+  // Says how an access leaves its array; "" where it does not, or nothing is known of that.
+  static std::string describe(const InArray &found) {
+    if (found.isInside())
       return "";
-    int64_t far = reach->elements.low < 0 ? reach->elements.low : reach->elements.high;
-    return "it reaches element " + std::to_string(far) + " of `" + name + "`, which has " +
-           std::to_string(known->second);
+    const analysis::Range &elements = found.reach.elements;
+    int64_t far = elements.low < 0 ? elements.low : elements.high;
+    return "it reaches element " + std::to_string(far) + " of `" + found.name + "`, which has " +
+           std::to_string(found.size);
   }
 
   // ---- ReductionOfMaskedLanes ----

@@ -79,8 +79,9 @@ private:
         written_.push_back(op->getOperand(0));
     });
     isApart_ = readsApart(plan_.loop);
-    streams_ = isApart_ ||
-               (isStagedStream(plan_.loop) && (written_.empty() ? waitsWithFewTrips() || lacksRegistersForTrips() : waitsBesideFew()));
+    streams_ =
+        isApart_ || (isStagedStream(plan_.loop) &&
+                     (written_.empty() ? waitsWithFewTrips() || lacksRegistersForTrips() : waitsBesideFew()));
     if ((!hasDots && !streams_) || !isInnermost)
       return false;
     if (meets)

@@ -38,6 +38,53 @@ def test_a_kernel_is_checked_for_its_arguments(kind):
     assert not out.any()  # nothing ran
 
 
+@triton.jit
+def chosen_indices(x_ptr, out_ptr, n, LEAST: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = (i < n) & (i >= LEAST)
+    tl.store(out_ptr + i, tl.load(x_ptr + tl.where(inside, i, 0)), mask=inside)
+
+
+@triton.jit
+def chosen_where_outside(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + tl.where(n <= i, n - 1, i), tl.load(x_ptr + tl.where(i < n, 0, i)))
+
+
+@triton.jit
+def triangle(out_ptr, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, i * (i - STEP) // 2)
+
+
+@triton.jit
+def ends_of_rows(place_ptr, out_ptr, rows):
+    row = tl.program_id(0) + tl.arange(0, 1)
+    tl.store(out_ptr + row, tl.load(place_ptr + row + 1) - tl.load(place_ptr + row))
+
+
+def test_what_a_condition_chooses_keeps_within_its_bounds():
+    x, out = torch.zeros(100), torch.zeros(100)
+    assert not chosen_indices.check(x, out, 100, LEAST=-5, BLOCK=64, grid=(2, ))
+    assert not chosen_indices.check(x, out, 100, LEAST=3, BLOCK=64, grid=(2, ))
+    (finding, ) = chosen_indices.check(torch.zeros(99), out, 100, LEAST=3, BLOCK=64, grid=(2, ))
+    assert "element 99 of `x_ptr`, which has 99" in finding.message
+    (finding, ) = chosen_where_outside.check(x, out, 100, BLOCK=64, grid=(2, ))
+    assert "element 127 of `x_ptr`, which has 100" in finding.message
+
+
+def test_products_of_neighbours_are_not_negative():
+    assert not triangle.check(torch.zeros(16, dtype=torch.int32), STEP=1, BLOCK=16, grid=(1, ))
+    (finding, ) = triangle.check(torch.zeros(16, dtype=torch.int32), STEP=2, BLOCK=16, grid=(1, ))
+    assert finding.kind == "NegativeDivision"
+
+
+def test_an_argument_that_nothing_reads_bounds_no_launch_that_stays_inside():
+    assert not ends_of_rows.check(torch.zeros(11), torch.zeros(10), 10, grid=(10, ))
+    findings = ends_of_rows.check(torch.zeros(10), torch.zeros(10), 10, grid=(10, ))
+    assert ["element 10 of `place_ptr`" in each.message for each in findings] == [True]
+
+
 def test_a_kernel_that_does_not_compile():
     with pytest.raises(triton.CompilationError):
         add_one.check(np.zeros(4), 3.5, 4, BLOCK=4)

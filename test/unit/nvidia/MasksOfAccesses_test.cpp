@@ -1,5 +1,5 @@
-// What a block's accesses share of their conditions is conjoined once, and what is their own made beside each;
-// conditions that have registers stay as they are.
+// What a block's accesses share of their conditions is conjoined once, and what is their own made beside
+// each; conditions that have registers stay as they are.
 #include "targets/nvidia/MasksOfAccesses.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -19,8 +19,8 @@ struct Counted {
 };
 
 Counted countOf(const std::string &body) {
-  std::string text = "define void @f(ptr %p, i32 %n, i32 %w, i32 %row, i32 %first, i1 %in) {\nstart:\n" + body +
-                     "ret void\n}\n";
+  std::string text = "define void @f(ptr %p, i32 %n, i32 %w, i32 %row, i32 %first, i1 %in) {\nstart:\n" +
+                     body + "ret void\n}\n";
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
@@ -35,7 +35,8 @@ Counted countOf(const std::string &body) {
   int held = 0;
   for (llvm::Instruction &each : llvm::instructions(function)) {
     for (const llvm::Use &operand : each.operands())
-      held -= llvm::isa<llvm::Instruction>(operand) && operand->getType()->isIntegerTy(1) && operand->hasOneUse();
+      held -=
+          llvm::isa<llvm::Instruction>(operand) && operand->getType()->isIntegerTy(1) && operand->hasOneUse();
     held += each.getType()->isIntegerTy(1) && each.hasOneUse();
     counted.held = std::max(counted.held, held);
     counted.conjunctions += each.getOpcode() == llvm::Instruction::And;
@@ -48,12 +49,13 @@ std::string loads(int count) {
   std::string columns, rows = "%below = icmp slt i32 %row, %n\n", ins, accesses;
   for (int i = 0; i != count; ++i) {
     std::string n = std::to_string(i);
-    columns += "%c" + n + " = add i32 %first, " + n + "\n%left" + n + " = icmp sge i32 %c" + n + ", 0\n%right" + n +
-               " = icmp slt i32 %c" + n + ", %w\n%column" + n + " = and i1 %left" + n + ", %right" + n + "\n";
+    columns += "%c" + n + " = add i32 %first, " + n + "\n%left" + n + " = icmp sge i32 %c" + n +
+               ", 0\n%right" + n + " = icmp slt i32 %c" + n + ", %w\n%column" + n + " = and i1 %left" + n +
+               ", %right" + n + "\n";
     rows += "%both" + n + " = and i1 %column" + n + ", %below\n";
     ins += "%all" + n + " = and i1 %both" + n + ", %in\n";
-    accesses += "%v" + n + " = call i16 asm sideeffect \"@$1 ld.global.b16 $0, [$2];\", \"=h,b,l\"(i1 %all" + n +
-                ", ptr %p)\n";
+    accesses += "%v" + n + " = call i16 asm sideeffect \"@$1 ld.global.b16 $0, [$2];\", \"=h,b,l\"(i1 %all" +
+                n + ", ptr %p)\n";
   }
   return columns + rows + ins + accesses;
 }
@@ -64,9 +66,7 @@ TEST(MasksOfAccesses, AreConjoinedOnceAndMadeBesideEach) {
   EXPECT_LE(counted.held, 3);
 }
 
-TEST(MasksOfAccesses, StayWhereTheyHaveRegisters) {
-  EXPECT_EQ(countOf(loads(6)).conjunctions, 3 * 6);
-}
+TEST(MasksOfAccesses, StayWhereTheyHaveRegisters) { EXPECT_EQ(countOf(loads(6)).conjunctions, 3 * 6); }
 
 TEST(MasksOfAccesses, ThatAreOneConditionStay) {
   std::string text = "%all = icmp slt i32 %row, %n\n";
