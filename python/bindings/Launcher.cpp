@@ -400,6 +400,8 @@ PyObject *launchPlain(const Call &written, bool onlyKnown) {
     if (onlyKnown || !addNames(written, call))
       return nullptr;
   }
+  if (!runs && function->targetsDevice)
+    call.arena.hasHostMemory = false; // nobody reads it
   Simulated simulated;
   if (!choosePlace(function, call) ||
       (runs && !simulated.prepare(call.target, written.args, call.count, call.place)))

@@ -1,9 +1,11 @@
 """triton.compile: a kernel for a signature and a target, without a launch; and its launch by `run`."""
+import collections
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 
 import tegula as triton
 import tegula.language as tl
@@ -374,3 +376,30 @@ def test_wrong_descriptors_of_a_signature():
         compiled("tensordesc<fp32[8, 16],NVMMASharedLayout(swizzle_byte_width=128)>")
     with pytest.raises(triton.CompilationError):
         compiled("tensordesc<fp32[8, 0]>")
+
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+@triton.jit
+def both(pair, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(pair[0] + i) + tl.load(pair[1] + i))
+
+
+@pytest.mark.parametrize("make", [
+    lambda dtype: dtype,
+    lambda dtype: torch.zeros(16, dtype=dtype),
+    lambda dtype: torch.zeros(16, dtype=dtype, device="meta")])
+@pytest.mark.parametrize("gather", [lambda *values: values, Pair])
+def test_warmup_asks_no_memory_of_a_gpu(make, gather):
+    """Types alone, tensors of the host and tensors without memory stand for those that a launch will have, in tuples, too."""
+    triton.set_target("sm_90a")
+    try:
+        pair = gather(make(torch.float16), make(torch.float16))
+        kernel = both.warmup(pair, make(torch.float16), BLOCK=16, grid=(1,))
+        assert "add" in kernel.asm["ptx"] and ".f16" in kernel.asm["ptx"]
+        with pytest.raises(Exception, match="host's memory|device `meta`|dtype|constant"):
+            both[(1,)](pair, make(torch.float16), BLOCK=16)
+    finally:
+        triton.set_target("cpu")

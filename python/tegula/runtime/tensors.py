@@ -26,9 +26,17 @@ class MockTensor:
 
     @staticmethod
     def wrap_dtype(arg):
-        """A dtype of PyTorch becomes a tensor of it; everything else stays."""
+        """A dtype of PyTorch, or a tensor of its device `meta`, becomes a tensor of it, in tuples, too; everything else stays."""
         kind = type(arg)
-        return MockTensor(arg) if kind.__name__ == "dtype" and kind.__module__ == "torch" else arg
+        if isinstance(arg, tuple):
+            wrapped = [MockTensor.wrap_dtype(value) for value in arg]
+            if all(a is b for a, b in zip(wrapped, arg)):
+                return arg
+            return kind._make(wrapped) if hasattr(kind, "_make") else kind(wrapped)
+        if kind.__name__ == "dtype" and kind.__module__ == "torch":
+            return MockTensor(arg)
+        is_meta = getattr(getattr(arg, "device", None), "type", None) == "meta"
+        return MockTensor(arg.dtype, arg.shape) if is_meta else arg
 
     def numel(self):
         return math.prod(self.shape)
