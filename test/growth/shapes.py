@@ -268,6 +268,11 @@ def carried_scalars(n):
 
 
 @shape(8)
+def chain_of_slow_paths(n):
+    return kernel([*BEGIN, *repeated(n, "x += tl.cos(y * {i})"), *END])
+
+
+@shape(8)
 def body_of_a_loop(n):
     return kernel([*BEGIN, "for i in range(n):", *(f"    {line}" for line in repeated(n, "x = x * y + tl.load(p + i + o)")), *END])
 

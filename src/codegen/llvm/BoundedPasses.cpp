@@ -37,6 +37,7 @@ constexpr SteepPass plainPasses[] = {
 // Without it copies stand between assembly that changes registers in place, where they may be under way.
 constexpr llvm::StringRef joinsCopies = "Register Coalescer";
 constexpr llvm::StringRef holdsAddresses = "Loop Strength Reduction";
+constexpr llvm::StringRef sinks = "Machine code sinking";
 constexpr llvm::StringRef beforeSelection = "Insert stack protectors"; // the selector needs its results
 
 // Sets the level at which the passes behind this one run, for each function.
@@ -152,8 +153,18 @@ static size_t mostAddresses(llvm::Function &function) {
   return most;
 }
 
+bool sinksFar(const llvm::Function &function) {
+  auto isSlowPath = [](const llvm::BasicBlock &block) {
+    const llvm::Instruction *end = block.getTerminator();
+    return end->getNumSuccessors() == 2 && end->hasMetadata(llvm::LLVMContext::MD_prof);
+  };
+  return function.getParent()->getTargetTriple().isGPU() &&
+         size_t(llvm::count_if(function, isSlowPath)) > bounds.mostSlowPathsSunkOver;
+}
+
 BoundedPasses::BoundedPasses(llvm::Module &module, llvm::TargetMachine &machine)
-    : machine_(machine), size_(CodeSize::of(module)), changesInPlace_(llvm::any_of(module, hasTiedAssembly)) {
+    : machine_(machine), size_(CodeSize::of(module)), sinksFar_(llvm::any_of(module, sinksFar)),
+      changesInPlace_(llvm::any_of(module, hasTiedAssembly)) {
   for (llvm::Function &function : module)
     addresses_ = std::max(addresses_, mostAddresses(function));
 }
@@ -162,7 +173,7 @@ void BoundedPasses::add(llvm::Pass *pass) {
   llvm::StringRef name = pass->getPassName();
   bool holdsTooMany = name == holdsAddresses && addresses_ > bounds.mostAddressesHeld;
   bool isLeftOut = isTooSteep(steepPasses, name, size_) && !(changesInPlace_ && name == joinsCopies);
-  if (isLeftOut || holdsTooMany) {
+  if (isLeftOut || holdsTooMany || (name == sinks && sinksFar_)) {
     delete pass;
     return;
   }

@@ -26,6 +26,10 @@ struct CodeSize {
   bool exceeds(const CodeSize &bounds) const;
 };
 
+// Is a function of a GPU one in which instructions may sink too far, past many slow paths that are rarely
+// taken?
+bool sinksFar(const llvm::Function &function);
+
 // The passes of a machine's code generator, less those whose bounds the module exceeds.
 class BoundedPasses : public llvm::legacy::PassManager {
 public:
@@ -37,6 +41,7 @@ private:
   llvm::TargetMachine &machine_;
   CodeSize size_;
   size_t addresses_ = 0; // the most that assembly in one block of a loop takes
+  bool sinksFar_;        // one of the functions
   bool changesInPlace_;  // assembly reads and writes the same registers, and may go on doing so behind itself
 };
 

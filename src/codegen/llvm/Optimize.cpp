@@ -26,6 +26,7 @@
 #include "llvm/Transforms/Scalar/SCCP.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/SCCPSolver.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
@@ -169,7 +170,28 @@ struct Combine : llvm::PassInfoMixin<Combine> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
     if (usesOfCompared(function) > bounds.mostUsesOfCompared)
       return llvm::PreservedAnalyses::all();
-    return llvm::InstCombinePass().run(function, analyses);
+    if (!sinksFar(function))
+      return llvm::InstCombinePass().run(function, analyses);
+    llvm::SmallVector<llvm::BasicBlock *> returns = separateReturns(function);
+    analyses.invalidate(function, llvm::PreservedAnalyses::none());
+    llvm::InstCombinePass().run(function, analyses);
+    for (llvm::BasicBlock *block : returns)
+      llvm::MergeBlockIntoPredecessor(block);
+    return llvm::PreservedAnalyses::none();
+  }
+
+private:
+  // InstCombine sinks what a block that returns reads into it, past whatever lies between: it finds none that
+  // does more than return.
+  static llvm::SmallVector<llvm::BasicBlock *> separateReturns(llvm::Function &function) {
+    llvm::SmallVector<llvm::Instruction *> returns;
+    for (llvm::BasicBlock &block : function)
+      if (llvm::isa<llvm::ReturnInst>(block.getTerminator()) && block.sizeWithoutDebug() > 1)
+        returns.push_back(block.getTerminator());
+    llvm::SmallVector<llvm::BasicBlock *> made;
+    for (llvm::Instruction *each : returns)
+      made.push_back(each->getParent()->splitBasicBlock(each));
+    return made;
   }
 };
 
