@@ -3,6 +3,7 @@
 #include "compiler/Builders.h"
 #include "compiler/Ptx.h"
 #include "ir/tile/Tile.h"
+#include "targets/nvidia/AssembleForOccupancy.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/KernelText.h"
 #include "targets/nvidia/Occupancy.h"
@@ -15,8 +16,6 @@ namespace tegula::compiler {
 namespace {
 
 constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
-
-constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
   return {
@@ -89,100 +88,6 @@ int mostAskedFor(const TargetOptions &options) {
   return options.maxRegisters ? options.maxRegisters : std::numeric_limits<int>::max();
 }
 
-// A kernel that does not fit into all registers of a thread gets as few as let the most programs run
-// (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
-void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
-                              const artifact::LaunchData &launch, nvidia::Assembled &assembled) {
-  int most = std::min(nvidia::mostRegisters(launch.warps), mostAskedFor(options));
-  if (nvidia::isBound(ptx) || nvidia::keepsRoom(ptx) || codegen::gives(options.given, ptxPart) ||
-      assembled.spillBytes <= 0 || assembled.registers >= most)
-    return;
-  std::string bounded = nvidia::withRegisterBound(ptx, most);
-  Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
-  if (!again)
-    return;
-  assembled.milliseconds += again->milliseconds;
-  if (again->spillBytes >= assembled.spillBytes)
-    return;
-  again->milliseconds = assembled.milliseconds;
-  assembled = std::move(*again);
-  ptx = std::move(bounded);
-}
-
-constexpr std::string_view serializes = "Potential Performance Loss"; // products wait for each other
-
-// The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
-// spills no more than they allow and makes no products wait for each other: that one holds.
-void assembleBound(
-    llvm::function_ref<nvidia::RegisterBounds(const nvidia::Footprint &, const nvidia::Architecture &)> find,
-    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
-    nvidia::Assembled &assembled) {
-  Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
-  if (!architecture || nvidia::isBound(ptx) || codegen::gives(options.given, ptxPart) ||
-      assembled.registers < 0 || assembled.spillBytes != 0)
-    return;
-  const nvidia::RegisterBounds bounds =
-      find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
-           *architecture);
-  for (int bound : bounds.registers) {
-    if (bound > mostAskedFor(options))
-      continue;
-    std::string bounded = nvidia::withRegisterBound(ptx, bound);
-    Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
-    if (!again)
-      return;
-    assembled.milliseconds += again->milliseconds;
-    bool isWorse = again->spillBytes > bounds.mostSpilled ||
-                   again->stackBytes > assembled.stackBytes + bounds.mostSpilled ||
-                   (again->log.find(serializes) != std::string::npos &&
-                    assembled.log.find(serializes) == std::string::npos);
-    if (isWorse)
-      continue;
-    again->milliseconds = assembled.milliseconds;
-    assembled = std::move(*again);
-    ptx = std::move(bounded);
-    return;
-  }
-}
-
-// The assembler is asked again for the numbers of registers with which the kernel runs best.
-void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
-                          nvidia::Assembled &assembled) {
-  assembleWithAllRegisters(ptx, options, launch, assembled);
-  // It gives a thread as many registers as it can use, or as let programs run that shared memory has no room
-  // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
-  if (nvidia::readsFragments(ptx) && !nvidia::keepsRoom(ptx))
-    assembleBound(nvidia::registersLeft, ptx, options, launch, assembled);
-  // It also keeps to few registers for the sake of many programs, and computes one element after the other in
-  // them: chains of which each step waits for the one before.
-  if (nvidia::computesBesideProducts(ptx))
-    assembleBound(nvidia::registersForChains, ptx, options, launch, assembled);
-  // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
-  // whose loads are under way while the many warps of this one meet, or wait for their own.
-  if (nvidia::hasProducts(ptx)) {
-    assembleBound(nvidia::registersForOneMore, ptx, options, launch, assembled);
-    // It lets loads wait for one another where that takes registers which no program gets.
-    if (nvidia::loadsProducts(ptx))
-      assembleBound(nvidia::registersForLoads, ptx, options, launch, assembled);
-  } else {
-    // If room is left for the loads of loops, warps meet behind these at most; very many wait there for long.
-    bool keepsRoom = nvidia::keepsRoom(ptx);
-    // A warp waits for each step of a reduction, too.
-    if ((nvidia::meets(ptx) || nvidia::reducesInWarps(ptx)) &&
-        (!keepsRoom || launch.warps >= manyWaitingWarps))
-      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
-    if (!keepsRoom) {
-      if (!nvidia::meets(ptx))
-        assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
-      auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {
-        return nvidia::registersForTurns(footprint, nvidia::loadedInTurn(ptx), nvidia::hasLoops(ptx),
-                                         architecture);
-      };
-      assembleBound(forTurns, ptx, options, launch, assembled);
-    }
-  }
-}
-
 // Assembles a kernel whose programs have a multiprocessor each: with all registers that a thread can have, of
 // which the assembler would leave some for other programs. nullopt: it is assembled as any other.
 std::optional<nvidia::Assembled> assembleAlone(std::string &ptx, const TargetOptions &options,
@@ -191,7 +96,7 @@ std::optional<nvidia::Assembled> assembleAlone(std::string &ptx, const TargetOpt
     return std::nullopt;
   std::string bounded = nvidia::withRegisterBound(ptx, nvidia::mostRegisters(launch.warps));
   Result<nvidia::Assembled> assembled = nvidia::assemble(bounded, options.arch);
-  if (!assembled || assembled->registers < 0 || assembled->log.find(serializes) != std::string::npos)
+  if (!assembled || assembled->registers < 0 || nvidia::serializes(*assembled))
     return std::nullopt;
   ptx = std::move(bounded);
   return std::move(*assembled);
@@ -206,14 +111,17 @@ Result<nvidia::Assembled> assembleWithin(std::string &ptx, const std::string &bo
                                          std::optional<Status> *lasting) {
   if (std::optional<nvidia::Assembled> alone = assembleAlone(ptx, options, launch))
     return std::move(*alone);
-  Result<nvidia::Assembled> free = nvidia::assemble(ptx, options.arch, lasting);
-  if (!free)
+  auto assemble = [&](const std::string &text, int registers) {
+    return nvidia::assemble(text, options.arch, registers ? nullptr : lasting);
+  };
+  Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
+  bool isAsked = ptx != bound, isFree = architecture && !codegen::gives(options.given, ptxPart);
+  Result<nvidia::Assembled> free =
+      isFree ? nvidia::assembleForOccupancy(ptx, {launch.warps, launch.sharedBytes, mostAskedFor(options)},
+                                            *architecture, assemble)
+             : assemble(ptx, 0);
+  if (!free || !isAsked || (free->registers >= 0 && free->registers <= mostAskedFor(options)))
     return free;
-  bool isKnown = free->registers >= 0;
-  if (ptx == bound || (isKnown && free->registers <= mostAskedFor(options))) {
-    assembleForOccupancy(ptx, options, launch, *free);
-    return free;
-  }
   Result<nvidia::Assembled> assembled = nvidia::assemble(bound, options.arch, lasting);
   if (assembled)
     assembled->milliseconds += free->milliseconds;

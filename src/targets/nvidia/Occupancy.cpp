@@ -142,6 +142,19 @@ RegisterBounds registersForChains(const Footprint &footprint, const Architecture
   return {{most}, NvidiaMachine(architecture).costs.spilledForOneMore};
 }
 
+RegisterBounds chainsAtOnce(unsigned warps, uint64_t sharedBytes, const Architecture &architecture) {
+  const Footprint least{warps, 1, sharedBytes};
+  RegisterBounds bounds = registersForChains(least, architecture);
+  uint64_t run = std::min<uint64_t>(programsInShared(least, architecture), mostBlocks);
+  bool isLeft = run != 0 && run * warps <= fewWarps(least, architecture);
+  if (bounds.registers.empty() || run == 0 ||
+      (isLeft && std::min(registerNames, registersOf(run, 32 * warps)) != unsigned(bounds.registers[0])))
+    return {};
+  return bounds;
+}
+
+bool takesAll(int registers, int bound) { return registers > bound - int(registerGranule); }
+
 int mostRegisters(unsigned warps) {
   unsigned each = registerFile / (32 * std::max(warps, 1u));
   return int(std::min(registerNames, each / registerGranule * registerGranule));

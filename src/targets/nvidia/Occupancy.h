@@ -59,6 +59,13 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bo
 // thread can name, or with which three programs of more than two warps run. None where it takes them.
 RegisterBounds registersForChains(const Footprint &footprint, const Architecture &architecture);
 
+// The bound of registersForChains for a kernel that takes fewer, where registersLeft has no other one for it,
+// however many it takes. It is known before the assembler has answered.
+RegisterBounds chainsAtOnce(unsigned warps, uint64_t sharedBytes, const Architecture &architecture);
+
+// Are so many registers all that this bound gives? They come in granules.
+bool takesAll(int registers, int bound);
+
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
 

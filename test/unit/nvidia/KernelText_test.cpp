@@ -1,23 +1,10 @@
 // Questions about the text of a kernel find its loops, whatever order their blocks stand in.
+#include "KernelLines.h"
 #include "targets/nvidia/KernelText.h"
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 using namespace tegula::nvidia;
-
-namespace {
-
-std::string line(const std::string &text) { return "\t" + text + ";\n"; }
-std::string label(int number) { return "$L__BB0_" + std::to_string(number) + ":\n"; }
-std::string jump(int number) { return line("@%p1 bra \t$L__BB0_" + std::to_string(number)); }
-
-const std::string product = "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32\n",
-                  sum = line("add.rn.f32 \t%r1, %r2, %r3"),
-                  load = line("ld.global.v4.b32 \t{%r1, %r2, %r3, %r4}, [%rd1]");
-
-} // namespace
 
 TEST(KernelText, ALoopIsAJumpBack) {
   EXPECT_TRUE(hasLoops(label(1) + sum + jump(1)));

@@ -56,6 +56,25 @@ TEST(Occupancy, ChainsBetweenProductsHaveAllRegisters) {
   EXPECT_EQ(registersForChains({2, -1, 16 * 1024}, hopper).registers, Bounds{}); // the assembler did not say
 }
 
+TEST(Occupancy, TheBoundOfChainsIsKnownAheadWhereSharedMemoryLeavesNoOther) {
+  auto atOnce = [](unsigned warps, uint64_t sharedBytes) {
+    return chainsAtOnce(warps, sharedBytes, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(atOnce(2, 16 * 1024), Bounds{255});
+  EXPECT_EQ(atOnce(4, 16 * 1024), Bounds{168}); // 13 programs
+  EXPECT_EQ(atOnce(4, 75 * 1024), Bounds{168}); // of three programs, as registersLeft says
+  EXPECT_EQ(atOnce(4, 56 * 1024), Bounds{});    // of four
+  EXPECT_EQ(atOnce(4, 100 * 1024), Bounds{});   // of two
+  EXPECT_EQ(atOnce(2, 28 * 1024), Bounds{});    // of seven
+  EXPECT_EQ(atOnce(8, 0), Bounds{});
+}
+
+TEST(Occupancy, RegistersComeInGranules) {
+  EXPECT_TRUE(takesAll(168, 168));
+  EXPECT_TRUE(takesAll(161, 168));
+  EXPECT_FALSE(takesAll(160, 168));
+}
+
 TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
   auto left = [](unsigned warps, int registers, uint64_t sharedBytes) {
     return registersLeft({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;

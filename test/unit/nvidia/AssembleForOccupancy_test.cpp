@@ -1,0 +1,114 @@
+// Which bounds for registers the assembler is asked for, and which answer holds: an assembler that says what
+// a test wants answers.
+#include "KernelLines.h"
+#include "targets/nvidia/AssembleForOccupancy.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace tegula;
+using namespace tegula::nvidia;
+
+namespace {
+
+std::string kernel(const std::string &body) { return ".entry k()\n.reqntid 128, 1, 1\n{\n" + body + "}\n"; }
+std::string loop(const std::string &body) { return label(1) + body + jump(1); }
+std::string repeat(const std::string &text, int count) {
+  std::string result;
+  for (int i = 0; i != count; ++i)
+    result += text;
+  return result;
+}
+
+const std::string chains = kernel(loop(product + sum + sum));
+
+struct Usage {
+  int registers = 32, spillBytes = 0;
+  const char *log = "";
+};
+
+using Runs = std::vector<int>; // their bounds
+
+// What an assembler was asked for that answers so, by bound.
+struct Asked {
+  Asked(std::string text, LaunchShape launch, const std::map<int, Usage> &answers) : ptx(std::move(text)) {
+    auto assemble = [&](const std::string &, int bound) -> Result<Assembled> {
+      bounds.push_back(bound);
+      auto found = answers.find(bound);
+      if (found == answers.end())
+        return Status::error(StatusCode::Toolchain, "");
+      return Assembled{.log = found->second.log,
+                       .registers = found->second.registers,
+                       .spillBytes = found->second.spillBytes,
+                       .stackBytes = found->second.spillBytes,
+                       .milliseconds = 1};
+    };
+    Result<Assembled> result = assembleForOccupancy(ptx, launch, *findArchitecture("sm_90a"), assemble);
+    registers = result ? result->registers : -1;
+    milliseconds = result ? result->milliseconds : 0;
+  }
+
+  std::string ptx;
+  Runs bounds;
+  int registers;
+  double milliseconds;
+};
+
+const char *const serialized = "Potential Performance Loss: wgmma.mma_async instructions are serialized";
+
+} // namespace
+
+TEST(AssembleForOccupancy, ChainsBetweenProductsAreBoundAtOnce) {
+  Asked few(chains, {2, 16 * 1024}, {{255, {159}}});
+  EXPECT_EQ(few.bounds, Runs{255});
+  EXPECT_EQ(few.registers, 159);
+  EXPECT_NE(few.ptx.find(".maxnreg 255"), std::string::npos);
+  EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{168, {128, 8}}}).bounds, Runs{168});
+}
+
+TEST(AssembleForOccupancy, ChainsThatSpillOrWaitUnderTheirBoundAreAssembledWithoutOne) {
+  Asked spilled(chains, {4, 16 * 1024}, {{168, {168, 60}}, {0, {240}}});
+  EXPECT_EQ(spilled.bounds, (Runs{168, 0}));
+  EXPECT_EQ(spilled.registers, 240);
+  EXPECT_EQ(spilled.milliseconds, 2);
+  EXPECT_EQ(spilled.ptx, chains);
+  EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{168, {120, 0, serialized}}, {0, {80}}}).registers, 80);
+  EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{0, {80}}}).registers, 80); // refused with a bound
+}
+
+TEST(AssembleForOccupancy, ChainsThatTakeAllOfTheirBoundMayWantMore) {
+  Asked asked(chains, {4, 16 * 1024}, {{168, {168}}, {0, {220}}});
+  EXPECT_EQ(asked.bounds, (Runs{168, 0}));
+  EXPECT_EQ(asked.registers, 220);
+  EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{168, {168}}, {0, {128}}}).bounds, (Runs{168, 0}));
+  EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{168, {168}}, {0, {128}}}).registers, 168);
+}
+
+TEST(AssembleForOccupancy, WhoAsksForRegistersHasThemCounted) {
+  Asked asked(chains, {4, 16 * 1024, 64}, {{0, {80}}});
+  EXPECT_EQ(asked.bounds, Runs{0});
+  EXPECT_EQ(asked.ptx, chains);
+}
+
+TEST(AssembleForOccupancy, WhatDoesNotFitIsAskedForAllRegisters) {
+  Asked asked(kernel(sum), {1, 0}, {{0, {64, 4000}}, {255, {255, 40}}});
+  EXPECT_EQ(asked.bounds, (Runs{0, 255}));
+  EXPECT_EQ(asked.registers, 255);
+  EXPECT_EQ(Asked(kernel(sum), {1, 0}, {{0, {64, 40}}, {255, {255, 40}}}).registers, 64);
+}
+
+TEST(AssembleForOccupancy, ATextWithABoundStaysAsItIs) {
+  const std::string bound = ".entry k()\n.maxnreg 32\n.reqntid 128, 1, 1\n{\n" + chains;
+  Asked asked(bound, {4, 0}, {{0, {32, 400}}});
+  EXPECT_EQ(asked.bounds, Runs{0});
+  EXPECT_EQ(asked.ptx, bound);
+}
+
+TEST(AssembleForOccupancy, LoadsThatTakeTurnsAreAskedForAgain) {
+  Asked asked(kernel(loop(repeat(load, 34))), {4, 0}, {{0, {56}}, {64, {64}}});
+  EXPECT_EQ(asked.bounds, (Runs{0, 64}));
+  EXPECT_EQ(asked.registers, 64);
+}
