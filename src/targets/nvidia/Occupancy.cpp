@@ -114,10 +114,13 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bo
   constexpr unsigned gainingWarps = 20;                // that may become `enoughWarps`
   constexpr unsigned leastOfSmall = 8;                 // registers, of a program's loads
   constexpr double leastLoaded = 2;                    // the same of other programs, for each that it takes
+  constexpr int leastTaken = 25;       // registers, of which no loads wait for one another with fewer
+  constexpr int leastTakenByWarp = 56; // the same of programs of one warp, which the assembler gives 64
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
   uint64_t run = std::min<uint64_t>({programsInShared(footprint, architecture), mostBlocks,
                                      registerFile / (taken * threads), architecture.threads / threads});
-  bool isSmall = footprint.warps <= smallProgram && loaded >= leastOfSmall,
+  bool takesFew = footprint.registers < (footprint.warps == 1 ? leastTakenByWarp : leastTaken),
+       isSmall = footprint.warps <= smallProgram && loaded >= leastOfSmall && !takesFew,
        isFull = loaded >= leastLoaded * footprint.registers || (isSmall && inLoops);
   if (footprint.registers <= 0 || footprint.warps > manyWarps)
     return {};

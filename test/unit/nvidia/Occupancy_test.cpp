@@ -164,6 +164,18 @@ TEST(Occupancy, FewLoadsOfSmallProgramsTakeTurnsToo) {
   EXPECT_EQ(turns(4, 104, 32, true), Bounds{}); // 16 warps run
 }
 
+// Of 45 programs of one warp with fewer registers none gained more than four.
+TEST(Occupancy, ProgramsOfFewRegistersHaveNoLoadsThatTakeTurns) {
+  auto turns = [](unsigned warps, int registers) {
+    return registersForTurns({warps, registers, 0}, 16, true, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(turns(1, 55), Bounds{});
+  EXPECT_EQ(turns(1, 56), Bounds{128});
+  EXPECT_EQ(turns(2, 24), Bounds{});
+  EXPECT_EQ(turns(4, 24), Bounds{});
+  EXPECT_EQ(turns(4, 25), Bounds{64});
+}
+
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
   EXPECT_EQ(mostRegisters(1), 255);
   EXPECT_EQ(mostRegisters(8), 255);
