@@ -5,8 +5,10 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace tegula::nvidia {
 
@@ -22,33 +24,107 @@ void forLines(std::string_view text, llvm::function_ref<void(std::string_view)> 
   }
 }
 
-// A line, and how many stand ahead of it of those that a loop is asked for.
-struct Place {
-  unsigned line = 0, products = 0, floats = 0;
+// Lines that run one behind the other, and what a loop is asked for of them.
+struct Block {
+  unsigned products = 0, floats = 0;
+  llvm::SmallVector<unsigned, 2> next, previous;
 };
-using Loop = std::pair<Place, Place>;
 
-// A loop is the text between a label and a jump back to it.
-llvm::SmallVector<Loop> loopsOf(std::string_view ptx) {
-  Place here;
-  std::map<std::string_view, Place> labels;
-  llvm::SmallVector<Loop> loops;
+// The name of a label in a line, from its place.
+std::string_view labelAt(std::string_view line, size_t place) {
+  return line.substr(place, line.find_first_of(":;,", place) - place);
+}
+
+// The blocks of a text in their order. A switch jumps to all labels that its list names.
+std::vector<Block> blocksOf(std::string_view ptx) {
+  std::vector<Block> blocks(1);
+  std::map<std::string_view, unsigned> labels;
+  std::vector<std::pair<unsigned, std::string_view>> jumps;
+  bool runsOn = true; // into the next block
+  auto begin = [&] {
+    blocks.emplace_back();
+    if (runsOn)
+      blocks[blocks.size() - 2].next.push_back(unsigned(blocks.size() - 1));
+    runsOn = true;
+  };
   forLines(ptx, [&](std::string_view line) {
     size_t label = line.find('$');
+    bool isBranch = label != line.npos && has(line, "bra"), isSwitch = has(line, "brx.idx"),
+         ends = isSwitch || has(line, "ret;") || has(line, "exit;") || has(line, "trap;");
     if (label == 0) {
-      labels[line.substr(0, line.find(':'))] = here;
-    } else if (label != line.npos && has(line, "bra")) {
-      auto begin = labels.find(line.substr(label, line.find(';') - label));
-      if (begin != labels.end())
-        loops.push_back({begin->second, here});
+      begin();
+      labels[labelAt(line, 0)] = unsigned(blocks.size() - 1);
+    } else if (label != line.npos && !isSwitch) {
+      jumps.emplace_back(unsigned(blocks.size() - 1), labelAt(line, label));
     } else if (has(line, "mma.sync.")) {
-      ++here.products;
+      ++blocks.back().products;
     } else if (has(line, ".f32 ")) {
-      ++here.floats;
+      ++blocks.back().floats;
     }
-    ++here.line;
+    if (label != 0 && (isBranch || ends)) {
+      runsOn = has(line, "@");
+      begin();
+    }
   });
+  for (const auto &[from, name] : jumps)
+    if (auto to = labels.find(name); to != labels.end())
+      blocks[from].next.push_back(to->second);
+  for (unsigned from = 0; from != blocks.size(); ++from)
+    for (unsigned to : blocks[from].next)
+      blocks[to].previous.push_back(from);
+  return blocks;
+}
+
+// A jump back to a block on whose way it lies. One to a block that merely stands ahead of it in the text, as
+// those that run rarely come last, makes no loop.
+struct Loop {
+  unsigned header, end; // blocks
+};
+
+std::vector<Loop> loopsOf(const std::vector<Block> &blocks) {
+  enum class State : uint8_t { New, OnTheWay, Done };
+  std::vector<State> states(blocks.size(), State::New);
+  std::vector<Loop> loops;
+  std::vector<std::pair<unsigned, unsigned>> way; // a block, and how many of those behind it were visited
+  for (unsigned root = 0; root != blocks.size(); ++root) {
+    if (states[root] != State::New || !blocks[root].previous.empty())
+      continue;
+    way.emplace_back(root, 0);
+    while (!way.empty()) {
+      auto &[block, visited] = way.back();
+      states[block] = State::OnTheWay;
+      if (visited == blocks[block].next.size()) {
+        states[block] = State::Done;
+        way.pop_back();
+        continue;
+      }
+      unsigned next = blocks[block].next[visited++];
+      if (states[next] == State::OnTheWay)
+        loops.push_back({next, block});
+      else if (states[next] == State::New)
+        way.emplace_back(next, 0);
+    }
+  }
   return loops;
+}
+
+// The blocks from which the end of a loop is reached without its header, and that one.
+llvm::SmallVector<unsigned> bodyOf(const Loop &loop, const std::vector<Block> &blocks,
+                                   std::vector<bool> &isInside) {
+  llvm::SmallVector<unsigned> body{loop.header};
+  isInside[loop.header] = true;
+  auto add = [&](unsigned block) {
+    if (!isInside[block])
+      body.push_back(block);
+    isInside[block] = true;
+  };
+  add(loop.end);
+  for (size_t at = 1; at < body.size(); ++at)
+    for (unsigned block : blocks[body[at]].previous)
+      add(block);
+  for (unsigned block : body)
+    isInside[block] = false;
+  return body;
 }
 
 } // namespace
@@ -69,18 +145,26 @@ bool isBound(std::string_view ptx) { return has(ptx, ".maxnreg"); }
 
 bool keepsRoom(std::string_view ptx) { return has(ptx, ".minnctapersm"); }
 
-bool hasLoops(std::string_view ptx) { return !loopsOf(ptx).empty(); }
+bool hasLoops(std::string_view ptx) { return !loopsOf(blocksOf(ptx)).empty(); }
 
-// A jump out of a loop may go back in the text, too: a loop is an innermost one if none begins within it.
+// An innermost loop is one in which no other one begins.
 bool computesBesideProducts(std::string_view ptx) {
-  const llvm::SmallVector<Loop> loops = loopsOf(ptx);
+  if (!has(ptx, "mma.sync."))
+    return false;
+  const std::vector<Block> blocks = blocksOf(ptx);
+  const std::vector<Loop> loops = loopsOf(blocks);
+  std::vector<bool> isHeader(blocks.size()), isInside(blocks.size());
+  for (const Loop &loop : loops)
+    isHeader[loop.header] = true;
   return llvm::any_of(loops, [&](const Loop &loop) {
-    const auto &[begin, end] = loop;
-    unsigned products = end.products - begin.products;
-    return products != 0 && end.floats - begin.floats > products &&
-           llvm::none_of(loops, [&](const Loop &other) {
-             return other.first.line > begin.line && other.first.line < end.line;
-           });
+    unsigned products = 0, floats = 0;
+    bool isInnermost = true;
+    for (unsigned block : bodyOf(loop, blocks, isInside)) {
+      products += blocks[block].products;
+      floats += blocks[block].floats;
+      isInnermost &= !isHeader[block] || block == loop.header;
+    }
+    return isInnermost && products != 0 && floats > products;
   });
 }
 

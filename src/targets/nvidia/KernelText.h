@@ -1,5 +1,5 @@
 // Questions about the PTX of a kernel, as LLVM writes it, that say with how many registers it had better be
-// assembled. They read lines, and know no more of them than their names.
+// assembled. They read lines, and know of them their names and where they jump.
 #pragma once
 #include <string_view>
 
@@ -26,6 +26,7 @@ bool isBound(std::string_view ptx);
 // Is room kept for the registers of loops: is it compiled for a number of programs of a multiprocessor?
 bool keepsRoom(std::string_view ptx);
 
+// Is a block run again behind itself?
 bool hasLoops(std::string_view ptx);
 
 // Does an innermost loop compute more with floats than it multiplies tiles in single warps?

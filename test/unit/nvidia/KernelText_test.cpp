@@ -13,6 +13,31 @@ TEST(KernelText, ALoopIsAJumpBack) {
   EXPECT_FALSE(hasLoops(""));
 }
 
+// What runs rarely stands last, and jumps back to where it was left.
+TEST(KernelText, AJumpBackToABlockOnAnotherWayIsNoLoop) {
+  const std::string slow = jump(1) + label(2) + sum + line("ret") + label(1) + sum + alwaysJump(2);
+  EXPECT_FALSE(hasLoops(slow));
+  EXPECT_TRUE(
+      hasLoops(label(3) + jump(1) + label(2) + sum + jump(3) + line("ret") + label(1) + sum + alwaysJump(2)));
+  EXPECT_FALSE(hasLoops(label(2) + line("ret") + label(1) + alwaysJump(2))); // nothing gets there
+  EXPECT_TRUE(hasLoops(label(1) + sum + jump(2) + line("ret") + label(2) + alwaysJump(1)));
+}
+
+TEST(KernelText, SwitchesJumpToTheirLabels) {
+  const std::string list = "$L_brx_0: .branchtargets\n\t$L__BB0_1,\n\t$L__BB0_2;\n",
+                    jumps = line("brx.idx \t%r1, $L_brx_0");
+  EXPECT_TRUE(hasLoops(label(1) + sum + list + jumps + label(2) + line("ret")));
+  EXPECT_FALSE(hasLoops(list + jumps + label(1) + sum + label(2) + line("ret")));
+}
+
+TEST(KernelText, TextsOfManyBlocksTakeNoStack) {
+  std::string text;
+  for (int i = 0; i != 100000; ++i)
+    text += jump(i + 1) + label(i);
+  EXPECT_FALSE(hasLoops(text));
+  EXPECT_TRUE(hasLoops(label(-1) + text + alwaysJump(-1)));
+}
+
 TEST(KernelText, FloatsOfTheInnermostLoopCount) {
   EXPECT_TRUE(computesBesideProducts(label(1) + product + sum + sum + jump(1)));
   EXPECT_FALSE(computesBesideProducts(label(1) + product + sum + jump(1)));
@@ -25,6 +50,12 @@ TEST(KernelText, FloatsOfTheInnermostLoopCount) {
 
 TEST(KernelText, AJumpOutOfALoopToABlockAheadIsNoLoop) {
   EXPECT_FALSE(computesBesideProducts(label(11) + sum + sum + label(10) + product + jump(11) + jump(10)));
+}
+
+TEST(KernelText, BlocksOfALoopCountWhereverTheyStand) {
+  const std::string rare = jump(2) + label(3) + jump(1) + line("ret") + label(2);
+  EXPECT_TRUE(computesBesideProducts(label(1) + product + rare + sum + sum + alwaysJump(3)));
+  EXPECT_FALSE(computesBesideProducts(label(1) + product + rare + sum + sum + line("ret")));
 }
 
 TEST(KernelText, LoadsInTurnEndAtBranchesAndLabels) {
