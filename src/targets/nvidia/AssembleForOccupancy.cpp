@@ -8,6 +8,10 @@
 namespace tegula::nvidia {
 namespace {
 
+// Statements of a text that the assembler takes about a second for, which what other registers bring does not
+// pay for. They are counted since a time would make another kernel of a text each time.
+constexpr size_t longText = 15000;
+
 constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
 // The runs of the assembler for one kernel, and that which holds so far.
@@ -89,6 +93,8 @@ void tryAllRegisters(Runs &runs) {
 void tryOccupancy(Runs &runs) {
   const std::string &ptx = runs.text();
   tryAllRegisters(runs);
+  if (statements(ptx) > longText)
+    return;
   // The assembler gives a thread as many registers as it can use, or as let programs run that shared memory
   // has no room for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
   if (readsFragments(ptx) && !keepsRoom(ptx))

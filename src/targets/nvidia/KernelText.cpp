@@ -129,6 +129,8 @@ llvm::SmallVector<unsigned> bodyOf(const Loop &loop, const std::vector<Block> &b
 
 } // namespace
 
+size_t statements(std::string_view ptx) { return size_t(std::ranges::count(ptx, ';')); }
+
 bool hasProducts(std::string_view ptx) { return has(ptx, "wgmma.mma_async.") || has(ptx, "mma.sync."); }
 
 bool meets(std::string_view ptx) { return has(ptx, "bar.sync"); }

@@ -1,9 +1,13 @@
 // Questions about the PTX of a kernel, as LLVM writes it, that say with how many registers it had better be
 // assembled. They read lines, and know of them their names and where they jump.
 #pragma once
+#include <cstddef>
 #include <string_view>
 
 namespace tegula::nvidia {
+
+// How many instructions and declarations it has.
+size_t statements(std::string_view ptx);
 
 // Does it multiply tiles with matrix instructions?
 bool hasProducts(std::string_view ptx);

@@ -112,3 +112,9 @@ TEST(AssembleForOccupancy, LoadsThatTakeTurnsAreAskedForAgain) {
   EXPECT_EQ(asked.bounds, (Runs{0, 64}));
   EXPECT_EQ(asked.registers, 64);
 }
+
+TEST(AssembleForOccupancy, LongTextsAreAssembledAgainOnlyIfTheySpill) {
+  const std::string turns = kernel(loop(repeat(load, 34)) + repeat(sum, 15000));
+  EXPECT_EQ(Asked(turns, {4, 0}, {{0, {56}}, {64, {64}}}).bounds, Runs{0});
+  EXPECT_EQ(Asked(turns, {4, 0}, {{0, {32, 4000}}, {255, {255}}}).bounds, (Runs{0, 255}));
+}

@@ -65,3 +65,8 @@ TEST(KernelText, LoadsInTurnEndAtBranchesAndLabels) {
   EXPECT_EQ(loadedInTurn(line("ld.global.v2.b64 \t{%rd1, %rd2}, [%rd3]")), 4u);
   EXPECT_EQ(loadedInTurn(sum), 0u);
 }
+
+TEST(KernelText, StatementsAreCounted) {
+  EXPECT_EQ(statements(label(1) + sum + load + jump(1)), 3u);
+  EXPECT_EQ(statements(""), 0u);
+}
