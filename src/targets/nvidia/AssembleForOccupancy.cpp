@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace tegula::nvidia {
 namespace {
@@ -11,6 +12,16 @@ namespace {
 // Statements of a text that the assembler takes about a second for, which what other registers bring does not
 // pay for. They are counted since a time would make another kernel of a text each time.
 constexpr size_t longText = 15000;
+
+// Statements for each spilled byte, from which nothing is gained by more registers: 99,000 statements with 20
+// bytes spilled in 56 registers spilled 264 in 255, 5,000 with 8 in 168 spilled 144.
+constexpr size_t fewSpilled = 500;
+
+// Words that a text holds at a time for each register that a thread can have, from which it surely spills.
+constexpr double surelySpilled = 4;
+
+// The same up to which it surely does not.
+constexpr double fittingWords = 1.1;
 
 constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
@@ -37,6 +48,12 @@ public:
   const Assembled &held() { return *answers_.find(bound_)->second; }
   const std::string &text() const { return ptx_; }
   const LaunchShape &launch() const { return launch_; }
+  // That its text holds at a time.
+  unsigned words() {
+    if (!words_)
+      words_ = wordsHeld(ptx_);
+    return *words_;
+  }
 
   // What holds is assembled again with each bound that `find` gives for what the kernel takes, until an
   // answer spills no more than they allow and makes no products wait for each other: that one holds.
@@ -76,6 +93,7 @@ private:
   AssembleText assemble_;
   std::map<int, Result<Assembled>> answers_; // by bound
   int bound_ = 0;                            // of the answer that holds
+  std::optional<unsigned> words_;
   double milliseconds_ = 0;
 };
 
@@ -83,7 +101,8 @@ private:
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void tryAllRegisters(Runs &runs) {
   int most = std::min(mostRegisters(runs.launch().warps), runs.launch().mostRegisters);
-  if (keepsRoom(runs.text()) || runs.held().spillBytes <= 0 || runs.held().registers >= most)
+  bool spillsFew = size_t(runs.held().spillBytes) * fewSpilled <= statements(runs.text());
+  if (keepsRoom(runs.text()) || runs.held().spillBytes <= 0 || runs.held().registers >= most || spillsFew)
     return;
   const Result<Assembled> &again = runs.ask(most);
   if (again && again->spillBytes < runs.held().spillBytes)
@@ -125,9 +144,26 @@ void tryOccupancy(Runs &runs) {
   });
 }
 
+// A kernel that holds far more than a thread can have is bounded to the most registers at once: without a
+// bound the assembler may spill for the sake of programs (tryAllRegisters), which takes it longest. True if
+// it spills so, too.
+bool spillsAtOnce(Runs &runs) {
+  const LaunchShape &launch = runs.launch();
+  int most = mostRegisters(launch.warps);
+  if (launch.mostRegisters != std::numeric_limits<int>::max() || keepsRoom(runs.text()) ||
+      runs.words() < surelySpilled * most)
+    return false;
+  const Result<Assembled> &answer = runs.ask(most);
+  if (!answer || !takesAll(answer->registers, most) || answer->spillBytes <= 0 || serializes(*answer))
+    return false;
+  runs.hold(most);
+  return true;
+}
+
 // Of a kernel that computes beside its products the bound is known before the assembler has answered, and
 // its answer without one tells nothing that the one with it does not: true if that holds. Where it takes all
-// that it may it could want more, and run otherwise without it.
+// that it may it could want more, and run otherwise without it; not if these are all that there are, and more
+// are held.
 bool fitsAtOnce(Runs &runs, const Architecture &architecture) {
   const LaunchShape &launch = runs.launch();
   if (launch.mostRegisters != std::numeric_limits<int>::max() || !computesBesideProducts(runs.text()))
@@ -136,10 +172,16 @@ bool fitsAtOnce(Runs &runs, const Architecture &architecture) {
   if (bounds.registers.empty())
     return false;
   int bound = bounds.registers.front();
+  bool isMost = bound == mostRegisters(launch.warps);
+  unsigned held = runs.words();
+  if (!isMost && held > fittingWords * bound)
+    return false;
   const Result<Assembled> &answer = runs.ask(bound);
-  bool mayWantMore = answer && bound < mostRegisters(launch.warps) && takesAll(answer->registers, bound);
-  if (!answer || answer->registers < 0 || answer->spillBytes > bounds.mostSpilled ||
-      answer->stackBytes > bounds.mostSpilled || serializes(*answer) || mayWantMore)
+  if (!answer || answer->registers < 0 || serializes(*answer))
+    return false;
+  bool takesThemAll = takesAll(answer->registers, bound),
+       fits = answer->spillBytes <= bounds.mostSpilled && answer->stackBytes <= bounds.mostSpilled;
+  if (isMost ? !fits && (!takesThemAll || held <= unsigned(bound)) : !fits || takesThemAll)
     return false;
   runs.hold(bound);
   return true;
@@ -154,7 +196,7 @@ bool serializes(const Assembled &assembled) {
 Result<Assembled> assembleForOccupancy(std::string &ptx, const LaunchShape &launch,
                                        const Architecture &architecture, AssembleText assemble) {
   Runs runs(ptx, launch, architecture, assemble);
-  if (!runs.isBound() && fitsAtOnce(runs, architecture))
+  if (!runs.isBound() && (spillsAtOnce(runs) || fitsAtOnce(runs, architecture)))
     return runs.take(ptx);
   const Result<Assembled> &free = runs.ask(0);
   if (!free)

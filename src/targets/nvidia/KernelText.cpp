@@ -5,6 +5,8 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -182,6 +184,42 @@ unsigned loadedInTurn(std::string_view ptx) {
     }
   });
   return most;
+}
+
+unsigned wordsHeld(std::string_view ptx) {
+  struct Kind {
+    std::string_view name; // of registers, as LLVM numbers them
+    int words;
+    std::vector<std::pair<unsigned, unsigned>> mentions; // of each the first line and the last
+  };
+  std::array<Kind, 3> kinds{{{"%r", 1, {}}, {"%rd", 2, {}}, {"%rs", 1, {}}}};
+  unsigned count = 0;
+  forLines(ptx, [&](std::string_view line) {
+    ++count;
+    for (size_t at = line.find('%'); at != line.npos; at = line.find('%', at + 1)) {
+      size_t digits = std::min(line.find_first_not_of("rds", at + 1), line.size()), number = 0;
+      auto [end, error] = std::from_chars(line.data() + digits, line.data() + line.size(), number);
+      auto *kind =
+          llvm::find_if(kinds, [&](const Kind &each) { return each.name == line.substr(at, digits - at); });
+      if (error != std::errc() || kind == kinds.end() || number > ptx.size())
+        continue;
+      if (number >= kind->mentions.size())
+        kind->mentions.resize(number + 1);
+      auto &[first, last] = kind->mentions[number];
+      first = first ? first : count;
+      last = count;
+    }
+  });
+  std::vector<int> changes(count + 1);
+  for (const Kind &kind : kinds)
+    for (const auto &[first, last] : kind.mentions) {
+      changes[first] += kind.words;
+      changes[last] -= kind.words;
+    }
+  int held = 0, most = 0;
+  for (int change : changes)
+    most = std::max(most, held += change);
+  return unsigned(most);
 }
 
 } // namespace tegula::nvidia

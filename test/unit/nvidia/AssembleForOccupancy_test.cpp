@@ -23,6 +23,16 @@ std::string repeat(const std::string &text, int count) {
   return result;
 }
 
+// Holds so many words at a time.
+std::string holding(int words) {
+  std::string first, last;
+  for (int i = 10; i != words + 10; ++i) {
+    first += line("mov.b32 \t%r" + std::to_string(i) + ", 0");
+    last += line("st.global.b32 \t[%rd1], %r" + std::to_string(i));
+  }
+  return line("mov.b64 \t%rd1, 0") + first + last;
+}
+
 const std::string chains = kernel(loop(product + sum + sum));
 
 struct Usage {
@@ -87,6 +97,15 @@ TEST(AssembleForOccupancy, ChainsThatTakeAllOfTheirBoundMayWantMore) {
   EXPECT_EQ(Asked(chains, {4, 16 * 1024}, {{168, {168}}, {0, {128}}}).registers, 168);
 }
 
+TEST(AssembleForOccupancy, ChainsThatHoldMoreThanTheirBoundAreAssembledWithoutOneFirst) {
+  const std::string large = kernel(holding(190) + loop(product + sum + sum));
+  EXPECT_EQ(Asked(large, {4, 16 * 1024}, {{168, {168}}, {0, {128}}}).bounds, (Runs{0, 168}));
+  // All registers that there are may spill, which fewer do, too.
+  const std::string larger = kernel(holding(300) + loop(product + sum + sum));
+  EXPECT_EQ(Asked(larger, {2, 16 * 1024}, {{255, {255, 400}}, {0, {64, 900}}}).bounds, Runs{255});
+  EXPECT_EQ(Asked(large, {2, 16 * 1024}, {{255, {255, 400}}, {0, {168, 8}}}).bounds, (Runs{255, 0}));
+}
+
 TEST(AssembleForOccupancy, WhoAsksForRegistersHasThemCounted) {
   Asked asked(chains, {4, 16 * 1024, 64}, {{0, {80}}});
   EXPECT_EQ(asked.bounds, Runs{0});
@@ -98,6 +117,22 @@ TEST(AssembleForOccupancy, WhatDoesNotFitIsAskedForAllRegisters) {
   EXPECT_EQ(asked.bounds, (Runs{0, 255}));
   EXPECT_EQ(asked.registers, 255);
   EXPECT_EQ(Asked(kernel(sum), {1, 0}, {{0, {64, 40}}, {255, {255, 40}}}).registers, 64);
+}
+
+TEST(AssembleForOccupancy, WhatHoldsFarTooMuchIsBoundToAllRegistersAtOnce) {
+  const std::string text = kernel(holding(1020));
+  Asked asked(text, {4, 0}, {{0, {32, 9000}}, {255, {255, 2000}}});
+  EXPECT_EQ(asked.bounds, Runs{255});
+  EXPECT_EQ(asked.registers, 255);
+  EXPECT_EQ(Asked(text, {4, 0}, {{0, {90}}, {255, {120}}}).bounds, (Runs{255, 0}));
+  EXPECT_EQ(Asked(text, {4, 0}, {{0, {90}}, {255, {120}}}).registers, 90);
+  EXPECT_EQ(Asked(kernel(holding(1000)), {4, 0}, {{0, {32, 9000}}, {255, {255, 2000}}}).bounds,
+            (Runs{0, 255}));
+}
+
+TEST(AssembleForOccupancy, AFewSpilledBytesOfALongTextStay) {
+  EXPECT_EQ(Asked(kernel(repeat(sum, 4000)), {4, 0}, {{0, {168, 8}}}).bounds, Runs{0});
+  EXPECT_EQ(Asked(kernel(repeat(sum, 3000)), {4, 0}, {{0, {168, 8}}, {255, {255}}}).bounds, (Runs{0, 255}));
 }
 
 TEST(AssembleForOccupancy, ATextWithABoundStaysAsItIs) {

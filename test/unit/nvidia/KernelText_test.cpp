@@ -70,3 +70,14 @@ TEST(KernelText, StatementsAreCounted) {
   EXPECT_EQ(statements(label(1) + sum + load + jump(1)), 3u);
   EXPECT_EQ(statements(""), 0u);
 }
+
+TEST(KernelText, WordsAreHeldFromTheirFirstMentionToTheirLast) {
+  EXPECT_EQ(wordsHeld(line("mov.b32 \t%r1, 0") + line("mov.b64 \t%rd1, 0") + line("mov.b16 \t%rs1, 0") +
+                      line("st.global.b32 \t[%rd1], %r1") + line("st.global.b16 \t[%rd1], %rs1")),
+            4u);
+  EXPECT_EQ(wordsHeld(line("mov.b32 \t%r1, 0") + line("add.s32 \t%r2, %r1, 1") +
+                      line("add.s32 \t%r3, %r2, 1") + line("st.global.b32 \t[%rd1], %r3")),
+            1u); // one ends where the next one begins
+  EXPECT_EQ(wordsHeld("\t.reg .b32 \t%r<9>;\n" + line("mov.u32 \t%r1, %tid.x")), 0u);
+  EXPECT_EQ(wordsHeld(""), 0u);
+}
