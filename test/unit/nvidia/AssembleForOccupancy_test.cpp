@@ -148,6 +148,17 @@ TEST(AssembleForOccupancy, LoadsThatTakeTurnsAreAskedForAgain) {
   EXPECT_EQ(asked.registers, 64);
 }
 
+TEST(AssembleForOccupancy, BoundsThatAKernelHoldsFarTooMuchForAreNotAskedFor) {
+  auto asked = [](int words) {
+    return Asked(kernel(holding(words) + line("bar.sync \t0")), {8, 0},
+                 {{0, {96}}, {64, {64, 100}}, {80, {80}}});
+  };
+  EXPECT_EQ(asked(100).bounds, (Runs{0, 64, 80}));
+  EXPECT_EQ(asked(170).bounds, (Runs{0, 80}));
+  EXPECT_EQ(asked(170).registers, 80);
+  EXPECT_EQ(asked(210).bounds, Runs{0});
+}
+
 TEST(AssembleForOccupancy, LongTextsAreAssembledAgainOnlyIfTheySpill) {
   const std::string turns = kernel(loop(repeat(load, 34)) + repeat(sum, 15000));
   EXPECT_EQ(Asked(turns, {4, 0}, {{0, {56}}, {64, {64}}}).bounds, Runs{0});
