@@ -20,11 +20,15 @@ constexpr size_t fewSpilled = 500;
 // Words that a text holds at a time for each register that a thread can have, from which it surely spills.
 constexpr double surelySpilled = 4;
 
-// The same for each register of a bound, from which that spills too much: none of 328 that were kept had more
+// Statements for each word that a text holds, from which the assembler may compute what is held one after the
+// other: of 38 for each of 2,600 words it took 56 registers.
+constexpr size_t chainedWords = 30;
+
+// Words for each register of a bound, from which that spills too much: none of 328 that were kept had more
 // than 2.33.
 constexpr double hopelessWords = 2.5;
 
-// The same up to which it surely does not.
+// The same up to which it surely fits.
 constexpr double fittingWords = 1.1;
 
 constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
@@ -102,12 +106,15 @@ private:
   double milliseconds_ = 0;
 };
 
+bool spillsFew(const Assembled &assembled, const std::string &ptx) {
+  return assembled.spillBytes <= 0 || size_t(assembled.spillBytes) * fewSpilled <= statements(ptx);
+}
+
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void tryAllRegisters(Runs &runs) {
   int most = std::min(mostRegisters(runs.launch().warps), runs.launch().mostRegisters);
-  bool spillsFew = size_t(runs.held().spillBytes) * fewSpilled <= statements(runs.text());
-  if (keepsRoom(runs.text()) || runs.held().spillBytes <= 0 || runs.held().registers >= most || spillsFew)
+  if (keepsRoom(runs.text()) || runs.held().registers >= most || spillsFew(runs.held(), runs.text()))
     return;
   const Result<Assembled> &again = runs.ask(most);
   if (again && again->spillBytes < runs.held().spillBytes)
@@ -151,15 +158,15 @@ void tryOccupancy(Runs &runs) {
 
 // A kernel that holds far more than a thread can have is bounded to the most registers at once: without a
 // bound the assembler may spill for the sake of programs (tryAllRegisters), which takes it longest. True if
-// it spills so, too.
+// it spills so, too, and more than a few bytes.
 bool spillsAtOnce(Runs &runs) {
   const LaunchShape &launch = runs.launch();
   int most = mostRegisters(launch.warps);
   if (launch.mostRegisters != std::numeric_limits<int>::max() || keepsRoom(runs.text()) ||
-      runs.words() < surelySpilled * most)
+      runs.words() < surelySpilled * most || statements(runs.text()) > chainedWords * runs.words())
     return false;
   const Result<Assembled> &answer = runs.ask(most);
-  if (!answer || !takesAll(answer->registers, most) || answer->spillBytes <= 0 || serializes(*answer))
+  if (!answer || !takesAll(answer->registers, most) || spillsFew(*answer, runs.text()) || serializes(*answer))
     return false;
   runs.hold(most);
   return true;

@@ -130,6 +130,11 @@ TEST(AssembleForOccupancy, WhatHoldsFarTooMuchIsBoundToAllRegistersAtOnce) {
             (Runs{0, 255}));
 }
 
+TEST(AssembleForOccupancy, WhatLongChainsComputeMayBeHeldInTurn) {
+  const std::string text = kernel(holding(1020) + repeat(sum, 29000));
+  EXPECT_EQ(Asked(text, {4, 0}, {{0, {56, 20}}, {255, {255, 264}}}).bounds, Runs{0});
+}
+
 TEST(AssembleForOccupancy, AFewSpilledBytesOfALongTextStay) {
   EXPECT_EQ(Asked(kernel(repeat(sum, 4000)), {4, 0}, {{0, {168, 8}}}).bounds, Runs{0});
   EXPECT_EQ(Asked(kernel(repeat(sum, 3000)), {4, 0}, {{0, {168, 8}}, {255, {255}}}).bounds, (Runs{0, 255}));
