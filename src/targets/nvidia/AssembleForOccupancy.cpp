@@ -56,15 +56,15 @@ public:
   const Assembled &held() { return *answers_.find(bound_)->second; }
   const std::string &text() const { return ptx_; }
   const LaunchShape &launch() const { return launch_; }
-  // That its text holds at a time.
+  // The most that its text holds at a time.
   unsigned words() {
     if (!words_)
       words_ = wordsHeld(ptx_);
     return *words_;
   }
 
-  // What holds is assembled again with each bound that `find` gives for what the kernel takes and that it
-  // may fit into, until an answer spills no more than they allow and makes no products wait for each other:
+  // The text is assembled again with each bound that `find` gives for what the answer that holds takes, and
+  // that it may fit into, until one spills no more than they allow and makes no products wait for each other:
   // that one holds.
   void tryBounds(llvm::function_ref<RegisterBounds(const Footprint &, const Architecture &)> find) {
     const Assembled &now = held();

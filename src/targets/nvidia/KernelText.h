@@ -6,7 +6,7 @@
 
 namespace tegula::nvidia {
 
-// How many instructions and declarations it has.
+// The number of its instructions and declarations.
 size_t statements(std::string_view ptx);
 
 // Does it multiply tiles with matrix instructions?

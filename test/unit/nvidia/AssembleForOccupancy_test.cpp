@@ -1,5 +1,5 @@
-// Which bounds for registers the assembler is asked for, and which answer holds: an assembler that says what
-// a test wants answers.
+// The bounds for registers that the assembler is asked for, and the answer that holds: an assembler that says
+// what a test wants answers.
 #include "KernelLines.h"
 #include "targets/nvidia/AssembleForOccupancy.h"
 
@@ -42,7 +42,7 @@ struct Usage {
 
 using Runs = std::vector<int>; // their bounds
 
-// What an assembler was asked for that answers so, by bound.
+// The bounds that an assembler was asked for which answers so, by bound.
 struct Asked {
   Asked(std::string text, LaunchShape launch, const std::map<int, Usage> &answers) : ptx(std::move(text)) {
     auto assemble = [&](const std::string &, int bound) -> Result<Assembled> {

@@ -13,7 +13,7 @@ TEST(KernelText, ALoopIsAJumpBack) {
   EXPECT_FALSE(hasLoops(""));
 }
 
-// What runs rarely stands last, and jumps back to where it was left.
+// Code that runs rarely stands last, and jumps back to where the rest runs on.
 TEST(KernelText, AJumpBackToABlockOnAnotherWayIsNoLoop) {
   const std::string slow = jump(1) + label(2) + sum + line("ret") + label(1) + sum + alwaysJump(2);
   EXPECT_FALSE(hasLoops(slow));
