@@ -15,6 +15,11 @@ constexpr uint64_t systemBytes = 1024; // of shared memory, that each program ta
 constexpr unsigned mostBlocks = 32;  // of a multiprocessor
 constexpr unsigned smallProgram = 4; // warps, that do not hide what each of them waits for
 
+// Of loads that take turns.
+constexpr unsigned manyWarps = 32, enoughWarps = 16; // of a multiprocessor
+constexpr unsigned gainingWarps = 20;                // that may become `enoughWarps`
+constexpr unsigned leastOfSmall = 8;                 // registers, of a small program's loads
+
 unsigned inGranules(unsigned registers) {
   return (registers + registerGranule - 1) / registerGranule * registerGranule;
 }
@@ -110,10 +115,7 @@ RegisterBounds registersForSecondProgram(const Footprint &footprint, const Archi
 // took 1.5 times as long as in 70; a binary search by one warp, 78, 1.2 times as long as in 96.
 RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bool inLoops,
                                  const Architecture &architecture) {
-  constexpr unsigned manyWarps = 32, enoughWarps = 16; // of a multiprocessor
-  constexpr unsigned gainingWarps = 20;                // that may become `enoughWarps`
-  constexpr unsigned leastOfSmall = 8;                 // registers, of a program's loads
-  constexpr double leastLoaded = 2;                    // the same of other programs, for each that it takes
+  constexpr double leastLoaded = 2;    // registers of a program's loads, for each that it takes
   constexpr int leastTaken = 25;       // registers, of which no loads wait for one another with fewer
   constexpr int leastTakenByWarp = 56; // the same of programs of one warp, which the assembler gives 64
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
@@ -130,6 +132,22 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bo
   if (isSmall && run * footprint.warps > gainingWarps)
     return {{int(registersOf(enoughWarps / footprint.warps, threads))}};
   return {};
+}
+
+// The assembler moves loads ahead as far as a bound lets it: what does not reach one is the same with a
+// larger one. Programs of one warp have no other bound.
+std::optional<EarlyBound> turnsAtOnce(unsigned warps, uint64_t sharedBytes, unsigned loaded, bool inLoops,
+                                      const Architecture &architecture) {
+  if (warps == 0 || warps > smallProgram || loaded < leastOfSmall || (warps > 1 && !inLoops))
+    return std::nullopt;
+  unsigned threads = 32 * warps;
+  uint64_t run = std::min<uint64_t>(
+      {programsInShared({warps, 1, sharedBytes}, architecture), mostBlocks, architecture.threads / threads});
+  if (run * warps <= (warps == 1 ? gainingWarps : manyWarps))
+    return std::nullopt;
+  auto bound = int(registersOf(enoughWarps / warps, threads));
+  return EarlyBound{bound,
+                    warps == 1 ? bound - int(registerGranule) : int(registersOf(manyWarps / warps, threads))};
 }
 
 // Two layers with a sigmoid in between, 64x32 in two warps, took 96 registers, and on an H200 twice as long

@@ -5,6 +5,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,14 @@ RegisterBounds registersForChains(const Footprint &footprint, const Architecture
 // The bound of registersForChains for a kernel that takes fewer, where registersLeft has no other one for it,
 // however many it takes. It is known before the assembler has answered.
 RegisterBounds chainsAtOnce(unsigned warps, uint64_t sharedBytes, const Architecture &architecture);
+
+// Of a kernel of few warps without products: a bound of registersForTurns, and the registers up to which what
+// is assembled with it is what any of them gives, or none. It is known before the assembler has answered.
+struct EarlyBound {
+  int registers, taken;
+};
+std::optional<EarlyBound> turnsAtOnce(unsigned warps, uint64_t sharedBytes, unsigned loaded, bool inLoops,
+                                      const Architecture &architecture);
 
 // Are so many registers all that this bound gives? They come in granules.
 bool takesAll(int registers, int bound);

@@ -147,10 +147,26 @@ TEST(AssembleForOccupancy, ATextWithABoundStaysAsItIs) {
   EXPECT_EQ(asked.ptx, bound);
 }
 
-TEST(AssembleForOccupancy, LoadsThatTakeTurnsAreAskedForAgain) {
-  Asked asked(kernel(loop(repeat(load, 34))), {4, 0}, {{0, {56}}, {64, {64}}});
-  EXPECT_EQ(asked.bounds, (Runs{0, 64}));
+TEST(AssembleForOccupancy, SmallProgramsWhoseLoadsMayTakeTurnsAreBoundAtOnce) {
+  const std::string text = kernel(loop(repeat(load, 34)));
+  Asked asked(text, {4, 0}, {{128, {64}}});
+  EXPECT_EQ(asked.bounds, Runs{128});
   EXPECT_EQ(asked.registers, 64);
+  EXPECT_EQ(Asked(kernel(repeat(load, 2)), {1, 0}, {{128, {120}}}).bounds, Runs{128});
+  EXPECT_EQ(Asked(kernel(repeat(load, 2)), {4, 0}, {{0, {32}}}).bounds, Runs{0}); // no loop
+  EXPECT_EQ(Asked(kernel(load), {1, 0}, {{0, {32}}}).bounds, Runs{0});            // few loads
+  EXPECT_EQ(Asked(kernel(loop(repeat(load, 2)) + holding(57)), {4, 0}, {{0, {96}}}).bounds, Runs{0});
+}
+
+TEST(AssembleForOccupancy, LoadsThatTakeTurnsAreAskedForAgain) {
+  const std::string text = kernel(loop(repeat(load, 34)));
+  Asked fewer(text, {4, 0}, {{128, {72}}, {0, {56}}, {64, {64}}});
+  EXPECT_EQ(fewer.bounds, (Runs{128, 0, 64}));
+  EXPECT_EQ(fewer.registers, 64);
+  Asked more(text, {4, 0}, {{128, {72}}, {0, {64}}});
+  EXPECT_EQ(more.bounds, (Runs{128, 0}));
+  EXPECT_EQ(more.registers, 72);
+  EXPECT_EQ(Asked(text, {8, 0}, {{0, {40}}, {64, {64}}}).bounds, (Runs{0, 64})); // no small program
 }
 
 TEST(AssembleForOccupancy, BoundsThatAKernelHoldsFarTooMuchForAreNotAskedFor) {

@@ -164,6 +164,21 @@ TEST(Occupancy, FewLoadsOfSmallProgramsTakeTurnsToo) {
   EXPECT_EQ(turns(4, 104, 32, true), Bounds{}); // 16 warps run
 }
 
+TEST(Occupancy, TheBoundOfLoadsThatTakeTurnsIsKnownAhead) {
+  auto atOnce = [](unsigned warps, unsigned loaded, bool inLoops, uint64_t sharedBytes = 0) {
+    std::optional<EarlyBound> early =
+        turnsAtOnce(warps, sharedBytes, loaded, inLoops, *findArchitecture("sm_90a"));
+    return early ? std::pair(early->registers, early->taken) : std::pair(0, 0);
+  };
+  EXPECT_EQ(atOnce(1, 8, false), std::pair(128, 120));
+  EXPECT_EQ(atOnce(2, 8, true), std::pair(128, 64));
+  EXPECT_EQ(atOnce(4, 8, true), std::pair(128, 64));
+  EXPECT_EQ(atOnce(4, 8, false), std::pair(0, 0));
+  EXPECT_EQ(atOnce(4, 7, true), std::pair(0, 0));
+  EXPECT_EQ(atOnce(8, 64, true), std::pair(0, 0));
+  EXPECT_EQ(atOnce(4, 8, true, 28 * 1024), std::pair(0, 0)); // 28 warps run
+}
+
 // Of 45 programs of one warp with fewer registers none gained more than four.
 TEST(Occupancy, ProgramsOfFewRegistersHaveNoLoadsThatTakeTurns) {
   auto turns = [](unsigned warps, int registers) {
