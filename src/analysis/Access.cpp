@@ -176,7 +176,7 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
   size_t rank = shapeOf(op->getResult(0).getType()).size();
   if (auto range = dyn_cast<MakeRangeOp>(op)) {
     Form result;
-    result.base = Polynomial(range.getStart());
+    result.base = Polynomial(int32_t(range.getStart()));
     result.strides.push_back(Polynomial(1));
     return result;
   }

@@ -79,7 +79,8 @@ std::string describe(Value value, unsigned depth) {
   if (auto id = dyn_cast<GetProgramIdOp>(op))
     return "program_id(" + std::to_string(id.getAxis()) + ")";
   if (auto range = dyn_cast<MakeRangeOp>(op))
-    return "arange(" + std::to_string(range.getStart()) + ", " + std::to_string(range.getEnd()) + ")";
+    return "arange(" + std::to_string(int32_t(range.getStart())) + ", " +
+           std::to_string(int32_t(range.getEnd())) + ")";
   const char *sign = signOf(op);
   if (!sign || depth == 0)
     return "the value of " + locationText(value);

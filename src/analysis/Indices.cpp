@@ -33,7 +33,7 @@ bool Indices::isMadeOfIndices(Value value, unsigned depth) {
   if (isa<GetProgramIdOp, GetNumProgramsOp>(op))
     return true;
   if (auto range = dyn_cast<MakeRangeOp>(op))
-    return range.getStart() >= 0;
+    return int32_t(range.getStart()) >= 0;
   if (isa<arith::RemSIOp>(op)) // has the dividend's sign, or is 0
     return contains(op->getOperand(0), depth);
   return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::MinSIOp, arith::ExtSIOp, SplatOp,

@@ -193,7 +193,7 @@ Range Ranges::ofOp(Operation *op, unsigned result) {
     return range.low >= most.low && range.high <= most.high ? range : assumed(value);
   }
   if (auto range = dyn_cast<MakeRangeOp>(op))
-    return {range.getStart(), range.getEnd() - 1, true};
+    return {int32_t(range.getStart()), int64_t(int32_t(range.getEnd())) - 1, true};
   if (isa<arith::DivSIOp>(op))
     return quotient(operand(0), operand(1), value);
   if (isa<arith::RemSIOp>(op))

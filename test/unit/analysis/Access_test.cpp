@@ -1,6 +1,7 @@
 // Addresses and masks as functions of coordinates, with the conditions under which they hold.
 #include "Parsed.h"
 #include "analysis/Access.h"
+#include "analysis/Indices.h"
 
 using namespace tegula;
 using namespace tegula::test;
@@ -133,6 +134,13 @@ TEST(Form, OfAProductOfCoordinatesIsTheValueItself) {
   Parsed kernel("%n: i32", range + "%a = arith.muli %i, %i {here} : tensor<64xi32>");
   AccessAnalysis access;
   EXPECT_EQ(access.form(kernel.marked()).base, analysis::Polynomial(access.factor(kernel.marked())));
+}
+
+TEST(Form, OfARangeBelowZeroBeginsThere) {
+  Parsed kernel("", "%a = tt.make_range {start = -8 : i32, end = 56 : i32, here} : tensor<64xi32>");
+  AccessAnalysis access;
+  EXPECT_EQ(access.form(kernel.marked()).base.constant(), -8);
+  EXPECT_FALSE(analysis::Indices().contains(kernel.marked()));
 }
 
 TEST(Mask, IsAConjunctionOfBounds) {
