@@ -3,6 +3,7 @@
 #include "analysis/Access.h"
 #include "analysis/Forms.h"
 #include "analysis/Indices.h"
+#include "analysis/Reach.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,31 +58,6 @@ std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b)
   if (std::abs(result.constant) > INT32_MAX || result.reach + std::abs(result.constant) > INT32_MAX)
     return std::nullopt;
   return result;
-}
-
-// May `rest`, or less than an element more or less, be a sum of the steps, each up to its number of times in
-// either direction? A yes may be wrong.
-bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int64_t elementBytes) {
-  if (steps.empty())
-    return std::abs(rest) < elementBytes;
-  auto [stride, count] = steps.front();
-  if (stride == 0)
-    return isReachable(steps.drop_front(), rest, elementBytes);
-  int64_t others = elementBytes - 1;
-  for (auto [bytes, times] : steps.drop_front())
-    others += bytes * times;
-  // By how many of the first steps the others can still make up the rest.
-  int64_t least = llvm::divideFloorSigned(rest - others + stride - 1, stride);
-  int64_t most = llvm::divideFloorSigned(rest + others, stride);
-  least = std::max(least, -count);
-  most = std::min(most, count);
-  constexpr int64_t fewWays = 4;
-  if (most - least >= fewWays)
-    return true;
-  for (int64_t times = least; times <= most; ++times)
-    if (isReachable(steps.drop_front(), rest - times * stride, elementBytes))
-      return true;
-  return false;
 }
 
 // Is the product of a loop's index and a number of 32 bits never past its bits? An index below n // number is
@@ -277,19 +253,6 @@ std::optional<WithinRows> withinRows(AccessAnalysis &access, Value pointers, con
     found = index;
   }
   return WithinRows{*rowDim, *found};
-}
-
-// Does each step go beyond all that the smaller ones reach? Within 31 bits, so that offsets which wrap stay
-// apart.
-bool areOneToOne(SmallVectorImpl<std::pair<uint64_t, uint64_t>> &steps) {
-  llvm::sort(steps);
-  uint64_t reach = 0;
-  for (auto [bytes, count] : steps) {
-    if (bytes <= reach || bytes > INT32_MAX)
-      return false;
-    reach += bytes * count;
-  }
-  return reach <= INT32_MAX;
 }
 
 // By how many bytes an offset moves from trip to trip of the one loop that it depends on; 0: of none,

@@ -1,5 +1,6 @@
 #include "analysis/Access.h"
 #include "analysis/ConstantSteps.h"
+#include "analysis/Meetings.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Chunks.h"
 #include "ir/simt/Scratch.h"
@@ -208,8 +209,24 @@ private:
   // reach nothing need not be read. Of two stores that does not matter: whichever is the last one, it is of
   // the second.
   bool ownElements(Value a, Value b, Operation *user, bool bothWrite) {
-    return a == b && (bothWrite ||
-                      (analysis::isOneToOne(access_, a) && (!hasCopies(a, user) || keepToThemselves(a, b))));
+    return a == b && (bothWrite || (isOneToOne(a) && (!hasCopies(a, user) || keepToThemselves(a, b))));
+  }
+  bool isOneToOne(Value address) {
+    return analysis::isOneToOne(access_, address) ||
+           meetings_.inTrip(address, address) == analysis::Meeting::Alike;
+  }
+
+  // May a thread meet elements of another one? Where only elements of the same coordinates meet, it does not,
+  // if one thread holds both: as ownElements has it, of two addresses that may be computed apart.
+  bool reachesOthers(analysis::Meeting meeting, Value a, Value b, Operation *user, bool bothWrite) {
+    bool areOwn = meeting == analysis::Meeting::Alike && lieAlike(a, b) && areOfThreads(a) &&
+                  areOfThreads(b) && (bothWrite || !hasCopies(a, user) || keepToThemselves(a, b));
+    return meeting != analysis::Meeting::Never && !areOwn;
+  }
+  // Do the threads that hold the addresses access them? Copies may be done by others, and later.
+  static bool areOfThreads(Value address) {
+    return llvm::none_of(address.getUsers(),
+                         [](Operation *user) { return isa<simt::AsyncCopyOp, simt::BulkCopyOp>(user); });
   }
 
   // One side of a meeting: the address, and whether elements are read there.
@@ -222,13 +239,15 @@ private:
   // two arguments the memory model for GPUs asks that where a kernel may work in place and several threads
   // hold what is loaded: one of them stores what the others may have yet to read. Otherwise it asks nothing
   // (M12).
-  bool mayMeet(Side a, Side b, Operation *user) {
+  bool mayMeet(Side a, Side b, Operation *user, bool bothWrite) {
     return mayShare(a, b, user) && !analysis::areApart(access_, a.address, b.address) &&
-           !formPairs(a.address, b.address);
+           !formPairs(a.address, b.address) &&
+           reachesOthers(meetings_.inTrip(a.address, b.address), a.address, b.address, user, bothWrite);
   }
   // The same of accesses of any two trips around a loop.
   bool mayMeetInTrips(Side a, Side b, Operation *user, bool bothWrite) {
-    if (!mayShare(a, b, user) || formPairs(a.address, b.address))
+    if (!mayShare(a, b, user) || formPairs(a.address, b.address) ||
+        !reachesOthers(meetings_.inAnyTrips(a.address, b.address), a.address, b.address, user, bothWrite))
       return false;
     if (!analysis::areApartInOtherTrips(access_, a.address, b.address))
       return true;
@@ -565,7 +584,7 @@ private:
     auto old = [&](Side other) { return mayMeetInTrips(other, here, op, false); };
     auto oldStore = [&](Value other) { return mayMeetInTrips({other, false}, here, op, !reads); };
     auto waitsFor = [&](Side other, bool bothWrite) {
-      return !ownElements(other.address, address, op, bothWrite) && mayMeet(other, here, op);
+      return !ownElements(other.address, address, op, bothWrite) && mayMeet(other, here, op, bothWrite);
     };
     bool waits = llvm::any_of(state.oldStores, oldStore) ||
                  (writes && llvm::any_of(state.oldLoads, [&](Value loaded) { return old({loaded, true}); }));
@@ -676,6 +695,7 @@ private:
   FuncOp function_;
   std::optional<analysis::AxisInfoAnalysis> axes_; // once two tiles may share an address
   analysis::AccessAnalysis access_;
+  analysis::Meetings meetings_{access_};
   llvm::SmallSetVector<Pending::Range, 4>
       operands_; // of products that read buffers themselves, and of stores of boxes
   SmallVector<simt::BulkCopyOp> boxes_;
