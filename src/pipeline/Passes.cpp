@@ -110,7 +110,7 @@ const Pass relaxSums{
       return eachFunction(unit, [](tile::FuncOp function) { transforms::relaxSums(function); });
     }};
 const Pass countWhiles{
-    "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",
+    "count-whiles", "ttir", "`while` loops that count become `for` loops, which the passes behind know",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::countWhiles(function); });
     }};

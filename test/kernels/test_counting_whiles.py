@@ -1,4 +1,6 @@
 """`while` loops that count: they become `for` loops, whose loads run ahead; the index behind them is the one that ended them."""
+import subprocess
+
 import pytest
 import torch
 
@@ -42,6 +44,127 @@ def test_index_and_trips(target, form, begin, end):
         i += {"plain": 3, "twice": 6, "by condition": 3 + trips % 2, "moving end": 3}[form]
         end -= form == "moving end"
     assert out.tolist() == [*total.tolist(), i, trips]
+
+
+@triton.jit
+def other_kernel(out, begin, end, FORM: tl.constexpr, STEP: tl.constexpr):
+    """The sum of a loop's indices, its last one and its number of trips."""
+    i = begin
+    total = begin * 0
+    trips = 0
+    if FORM == "closed":
+        while i <= end:
+            total += i
+            trips += 1
+            i += STEP
+    elif FORM == "up to one less":
+        while i <= end - 1:
+            total += i
+            trips += 1
+            i += STEP
+    elif FORM == "turned":
+        while end > i:
+            total += i
+            trips += 1
+            i = STEP + i
+    elif FORM == "turned and closed":
+        while end >= i:
+            total += i
+            trips += 1
+            i += STEP
+    elif FORM == "down":
+        while i > 0:
+            total += i
+            trips += 1
+            i -= STEP
+    elif FORM == "down to five":
+        while i >= 5:
+            total += i
+            trips += 1
+            i += -STEP
+    elif FORM == "down below zero":
+        while i > -5:
+            total += i
+            trips += 1
+            i -= STEP
+    elif FORM == "programs":
+        i += tl.program_id(0)
+        while i < end:
+            total += i
+            trips += 1
+            i += tl.num_programs(0)
+    elif FORM == "blocks of programs":
+        i += tl.program_id(0)
+        while i < end:
+            total += i
+            trips += 1
+            i += tl.num_programs(0) * STEP
+    elif FORM == "sum of programs":
+        i += tl.program_id(0)
+        while i < end:
+            total += i
+            trips += 1
+            i += tl.num_programs(0).to(tl.int64) + tl.num_programs(1).to(tl.int64) * 2 + STEP
+    elif FORM == "by an argument":
+        i += tl.program_id(0)
+        while i < end:
+            total += i
+            trips += 1
+            i += end
+    out += tl.program_id(0) * 3
+    tl.store(out, total)
+    tl.store(out + 1, i)
+    tl.store(out + 2, trips)
+
+
+def other(begin, end, form, step, pid, programs):
+    i, total, trips = begin, 0, 0
+    if form in ("programs", "blocks of programs", "sum of programs", "by an argument"):
+        i += pid
+        step = {"programs": programs, "blocks of programs": programs * step, "sum of programs": programs + 2 + step, "by an argument": end}[form]
+    goes_on = {"closed": lambda i: i <= end, "turned and closed": lambda i: i <= end, "down": lambda i: i > 0, "down to five": lambda i: i >= 5,
+               "down below zero": lambda i: i > -5}.get(form, lambda i: i < end)
+    while goes_on(i):
+        total, trips, i = total + i, trips + 1, i - step if form.startswith("down") else i + step
+    return [total, i, trips]
+
+
+FORMS = ["closed", "up to one less", "turned", "turned and closed", "down", "down to five", "down below zero", "programs", "blocks of programs",
+         "sum of programs", "by an argument"]
+ENDS = {"up": [(0, 10), (3, 3), (7, -4), (-5, 3), (2**31 - 40, 2**31 - 20), (-(2**31), -(2**31) + 9)],
+        "down": [(17, 0), (9, 0), (0, 0), (-3, 0), (5, 0), (4, 0), (-(2**31) + 8, 0)]}
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("form", FORMS)
+def test_other_forms(target, form, dtype):
+    for begin, end in ENDS["down" if form.startswith("down") else "up"]:
+        if form == "by an argument" and not 0 < end < 2**30:
+            continue
+        if dtype == torch.int64 and abs(begin) > 2**30:
+            begin, end = begin + (2**40 if begin > 0 else -(2**40)), end + (2**40 if begin > 0 else -(2**40))
+        if form == "sum of programs" and dtype == torch.int32:
+            continue
+        out = torch.full((6,), -7, dtype=torch.int64)
+        arguments, step, bits = (begin, end), 3, 32
+        if dtype == torch.int64:  # as numbers of more than 32 bits are
+            isDown = form.startswith("down")
+            arguments, step, bits = (2**33 + max(begin, 0) if isDown else begin + 2**33, end if isDown else end + 2**33), 2**31 - 3 if isDown else 3, 64
+        other_kernel[(2,)](out, *arguments, FORM=form, STEP=step)
+        right = [other(*arguments, form, step, pid, 2) for pid in range(2)]
+        wrap = lambda n: (n + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+        assert out.tolist() == [wrap(n) for each in right for n in each]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("form", FORMS)
+def test_which_become_counted_loops(build_dir, form):
+    number = "i64" if form == "sum of programs" else "i32"
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::other_kernel", "--target", "sm_90a", "--emit", "ptx", "--print-after", "count-whiles",
+                           "--signature", f"out=*i64,begin={number},end={number},FORM='{form}',STEP=3"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout + done.stderr
+    assert ("scf.while" in text) == (form in ("down below zero", "by an argument"))
 
 
 @triton.jit
