@@ -193,7 +193,8 @@ private:
                            constant(last));
   }
 
-  // The number behind an end. `i <= n - 1` is `i < n`; up to the greatest number of all a loop would never end.
+  // The number behind an end. `i <= n - 1` is `i < n`; up to the greatest number of all a loop would never
+  // end.
   Value behind(Value end) {
     Operation *op = end.getDefiningOp();
     llvm::APInt number;

@@ -1,5 +1,6 @@
 #include "transforms/PlanCopies.h"
 #include "analysis/Access.h"
+#include "analysis/AxisInfo.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Stages.h"
@@ -234,12 +235,19 @@ private:
       };
       uint64_t ofTwo = isAlone ? 0 : slotsIn(machine_.sharedBytes / 2);
       auto slots = unsigned(ofTwo >= 2 ? ofTwo : slotsIn(machine_.sharedBytes));
-      if (slots < 2 || !copyAhead(load, convertsFromCopies(load)))
+      // A copy has each element, also where several share an address, which threads load once.
+      if (slots < 2 || (ofTwo < 2 && sharesAddresses(load)) || !copyAhead(load, convertsFromCopies(load)))
         continue;
       leavesRoom_ = ofTwo >= 2;
       plan_.slots = slots;
       plan_.aheadTrips = slots - 1;
     }
+  }
+
+  // Do neighbours of a tile have one address, packed weights say?
+  static bool sharesAddresses(LoadOp load) {
+    analysis::AxisInfoAnalysis axes(load->getParentOfType<FuncOp>());
+    return llvm::any_of(axes.likelyAt(load.getPtr()).constancy, [](int64_t equal) { return equal > 1; });
   }
 
   // Few elements of which each thread needs too many for them to wait in registers, decays of a sum's columns
