@@ -178,6 +178,8 @@ TEST(AssembleForOccupancy, BoundsThatAKernelHoldsFarTooMuchForAreNotAskedFor) {
   EXPECT_EQ(asked(170).bounds, (Runs{0, 80}));
   EXPECT_EQ(asked(170).registers, 80);
   EXPECT_EQ(asked(210).bounds, Runs{0});
+  Asked more(kernel(repeat(load, 34) + holding(170)), {8, 0}, {{0, {40}}, {64, {64}}});
+  EXPECT_EQ(more.bounds, (Runs{0, 64}));
 }
 
 TEST(AssembleForOccupancy, LongTextsAreAssembledAgainOnlyIfTheySpill) {
