@@ -2,6 +2,7 @@
 // where it is not plain. Groups are powers of two and aligned, so that a group of m integers
 // that starts at a multiple of m crosses neither zero nor the ends of the type.
 #include "analysis/AxisFacts.h"
+#include "analysis/Forms.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,7 +26,7 @@ unsigned bitsOf(Value value) {
 class Rule {
 public:
   Rule(Operation *op, unsigned index, bool trust, FactOf operands)
-      : op_(op), result_(op->getResult(index)), index_(index), trust_(trust),
+      : op_(op), result_(op->getResult(index)), index_(index), trust_(trust), factOf_(operands),
         shape_(shapeOf(result_.getType())), fact_(unknownFact(result_)) {
     for (Value operand : op->getOperands())
       in_.push_back(operands(operand));
@@ -95,6 +96,7 @@ private:
   bool bits();
   bool choices();
   bool casts();
+  int64_t divisorOfNext(Value value) const;
   void compare(arith::CmpIPredicate predicate);
   void add(bool subtract);
   void addPointer();
@@ -105,6 +107,7 @@ private:
   Value result_;
   unsigned index_;
   bool trust_;
+  FactOf factOf_;
   ArrayRef<int64_t> shape_;
   AxisFact fact_;
   llvm::SmallVector<AxisFact, 3> in_;
@@ -395,6 +398,18 @@ bool Rule::bits() {
   return true;
 }
 
+// The divisor of n where a value, or each element of it, is n - 1; 1 where it is written in no such way.
+int64_t Rule::divisorOfNext(Value value) const {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  std::optional<int64_t> by =
+      isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ? constantOf(op->getOperand(1)) : std::nullopt;
+  if (by != (isa_and_nonnull<arith::SubIOp>(op) ? 1 : -1))
+    return 1;
+  return factOf_(op->getOperand(0)).divisibilityOfAll();
+}
+
 void Rule::compare(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
   bool isEquality = predicate == P::eq || predicate == P::ne;
@@ -415,6 +430,14 @@ void Rule::compare(arith::CmpIPredicate predicate) {
     if (!isEquality && !cutsLeft && in_[1].constant)
       group = std::max(group, std::min({l.contiguity, l.divisibility,
                                         powerOfTwoIn(int64_t(uint64_t(*in_[1].constant) + 1))}));
+    // So is x <= n - 1 x < n: only remainders count, which are right where n - 1 wraps.
+    if (!isEquality) {
+      int64_t run = cutsLeft ? std::min(l.constancy, r.contiguity) : std::min(l.contiguity, r.constancy);
+      int64_t divisor = divisorOfNext(op_->getOperand(cutsLeft ? 0 : 1));
+      while (run > 1 && (in_[cutsLeft ? 1 : 0].divisibilityAt(d, run) < run || divisor < run))
+        run /= 2;
+      group = std::max(group, run);
+    }
     unsigned bits = bitsOf(op_->getOperand(0)); // an aligned run may still be the whole type
     if (!isEquality && bits < 62)
       group = std::max(minConstancy(d), std::min(group, bits == 1 ? 1 : int64_t(1) << (bits - 1)));

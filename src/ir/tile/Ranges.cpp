@@ -162,6 +162,48 @@ struct DecideComparison : OpRewritePattern<arith::CmpIOp> {
   }
 };
 
+// The number of which a value, or each element of it, is one less; null: it is written in no such way.
+Value nextOf(Value value) {
+  if (auto splat = value.getDefiningOp<SplatOp>())
+    value = splat.getValue();
+  Operation *op = value.getDefiningOp();
+  APInt by;
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || isa<ShapedType>(value.getType()) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&by)))
+    return {};
+  return (isa<arith::SubIOp>(op) ? by.isOne() : by.isAllOnes()) ? op->getOperand(0) : Value();
+}
+
+// Does a loop around an op count up to the number? Then something is below it in each trip.
+bool isEndOfLoop(Value number, Operation *op) {
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop; loop = loop->getParentOfType<scf::ForOp>())
+    if (loop.getUpperBound() == number && !loop.getUnsignedCmp())
+      return true;
+  return false;
+}
+
+// `x <= n - 1` is `x < n` where n is not the least number of all, of which n - 1 is the greatest.
+struct CompareWithNext : OpRewritePattern<arith::CmpIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter &rewriter) const override {
+    using P = arith::CmpIPredicate;
+    P predicate = op.getPredicate();
+    bool isLeft = predicate == P::sge || predicate == P::slt; // n - 1 >= x, n - 1 < x
+    if (!isLeft && predicate != P::sle && predicate != P::sgt)
+      return failure();
+    Value less = isLeft ? op.getLhs() : op.getRhs(), other = isLeft ? op.getRhs() : op.getLhs();
+    Value next = nextOf(less);
+    if (!next || !isEndOfLoop(next, op))
+      return failure();
+    if (auto tile = dyn_cast<RankedTensorType>(less.getType()))
+      next = SplatOp::create(rewriter, op.getLoc(), tile, next);
+    bool isWithin = predicate == P::sle || predicate == P::sge;
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, isWithin ? P::slt : P::sge, other, next);
+    return success();
+  }
+};
+
 // The one of two numbers that is never less, or never greater.
 template <class Op, bool isMax> struct DecideExtreme : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -187,8 +229,8 @@ Range rangeOf(Value value, unsigned depth) {
 }
 
 void addRangePatterns(RewritePatternSet &patterns) {
-  patterns.add<DecideComparison, DecideExtreme<arith::MaxSIOp, true>, DecideExtreme<arith::MinSIOp, false>>(
-      patterns.getContext());
+  patterns.add<DecideComparison, CompareWithNext, DecideExtreme<arith::MaxSIOp, true>,
+               DecideExtreme<arith::MinSIOp, false>>(patterns.getContext());
 }
 
 } // namespace tegula::tile

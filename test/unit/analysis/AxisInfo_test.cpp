@@ -174,6 +174,25 @@ TEST(AxisInfo, ComparisonIsConstantInRuns) {
   EXPECT_EQ(mask("slt", "%n: i32"), Numbers{1});
 }
 
+TEST(AxisInfo, ComparisonWithOneLessThanAMultipleIsConstantInRuns) {
+  auto mask = [](const std::string &compare, const std::string &less = "arith.addi %n, %minus") {
+    return Kernel(n16, range64 + "%minus = arith.constant -1 : i32\n%two = arith.constant 2 : i32\n%e = " +
+                           less + " : i32\n" + splat("y", "e") + "%m = arith.cmpi " + compare +
+                           " {here} : tensor<64xi32>")
+        .info()
+        .constancy;
+  };
+  EXPECT_EQ(mask("sle, %r, %y"), Numbers{16});
+  EXPECT_EQ(mask("ugt, %r, %y"), Numbers{16});
+  EXPECT_EQ(mask("sge, %y, %r"), Numbers{16});
+  EXPECT_EQ(mask("slt, %y, %r"), Numbers{16});
+  EXPECT_EQ(mask("slt, %r, %y"), Numbers{1}) << "the last of a run is out";
+  EXPECT_EQ(mask("sge, %r, %y"), Numbers{1});
+  EXPECT_EQ(mask("sle, %y, %r"), Numbers{1});
+  EXPECT_EQ(mask("sle, %r, %y", "arith.subi %n, %two"), Numbers{1});
+  EXPECT_EQ(mask("sle, %r, %y", "arith.addi %n, %two"), Numbers{1});
+}
+
 TEST(AxisInfo, ChoiceKeepsWhatBothHave) {
   std::string body = range64 + splat("y", "n") + "%m = arith.cmpi slt, %r, %y : tensor<64xi32>\n" +
                      number("k", 32) + "%w = arith.addi %r, %k : tensor<64xi32>\n";
