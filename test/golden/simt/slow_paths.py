@@ -1,4 +1,4 @@
-"""What an element's function is computed by stays beside its slow path: behind the last one a thread would hold it of all elements."""
+"""What an element's function is computed by stays beside its slow path: behind the last one a thread would hold it of all terms of a sum."""
 # RUN: tegula compile %s::waves --signature 'x=*f32:16,y=*f32:16' --num-warps 4 --target sm_90a --emit ptx -o - | FileCheck %s
 import triton
 import triton.language as tl
@@ -16,4 +16,4 @@ import triton.language as tl
 @triton.jit
 def waves(x, y):
     i = tl.program_id(0) * 4096 + tl.arange(0, 4096)
-    tl.store(y + i, tl.cos(tl.load(x + i)))
+    tl.store(y + tl.program_id(0), tl.sum(tl.cos(tl.load(x + i)), 0))
