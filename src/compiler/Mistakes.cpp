@@ -327,7 +327,7 @@ private:
     return reach;
   }
 
-  // What an access reaches of an array with so many elements.
+  // The elements of an array of that size which an access reaches.
   struct InArray {
     Reach reach;
     std::string name;

@@ -17,6 +17,9 @@
 
 namespace tegula::convert {
 
+// Bits of an element of a tile, or of what its elements point to: 8 at least.
+unsigned bitsOf(mlir::Type tile);
+
 class LayoutChoice {
 public:
   LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,

@@ -320,7 +320,7 @@ private:
   llvm::SmallSetVector<simt::ConvertOp, 8> converts_;
 };
 
-// What is converted back is taken from before that.
+// A tile that is converted back is taken from before that.
 void dropReturn(simt::ConvertOp convert) {
   auto there = convert.getValue().getDefiningOp<simt::ConvertOp>();
   if (!there || there.getValue().getType() != convert.getType())

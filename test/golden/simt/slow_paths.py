@@ -1,4 +1,4 @@
-"""What an element's function is computed by stays beside its slow path: behind the last one a thread would hold it of all terms of a sum."""
+"""Polynomials that an element's function is computed by stay beside its slow path: behind the last one a thread would hold it of all terms of a sum."""
 # RUN: tegula compile %s::waves --signature 'x=*f32:16,y=*f32:16' --num-warps 4 --target sm_90a --emit ptx -o - | FileCheck %s
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
-// What a block's accesses share of their conditions is conjoined once, and what is their own made beside
-// each; conditions that have registers stay as they are.
+// Conditions that a block's accesses share are conjoined once, and those of one access are made beside it;
+// conditions that have registers stay as they are.
 #include "targets/nvidia/MasksOfAccesses.h"
 
 #include "llvm/AsmParser/Parser.h"
