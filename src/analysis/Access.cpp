@@ -339,4 +339,19 @@ Conjunct AccessAnalysis::conjunctOf(Value mask) {
   return {*below, {}};
 }
 
+std::optional<SmallVector<Value>> masksOf(Value pointers) {
+  SmallVector<Value> masks;
+  for (OpOperand &use : pointers.getUses()) {
+    auto load = dyn_cast<LoadOp>(use.getOwner());
+    auto store = dyn_cast<StoreOp>(use.getOwner());
+    bool isAccess = (load || store) && use.getOperandNumber() == 0;
+    Value mask = !isAccess ? Value() : load ? load.getMask() : store.getMask();
+    if (isAccess ? !mask : !isMemoryEffectFree(use.getOwner()))
+      return std::nullopt;
+    if (isAccess && !llvm::is_contained(masks, mask))
+      masks.push_back(mask);
+  }
+  return masks;
+}
+
 } // namespace tegula::analysis

@@ -118,4 +118,7 @@ std::optional<llvm::SmallVector<Factor, 2>> conditionsOf(mlir::Value mask);
 // nullopt for other ops.
 std::optional<llvm::SmallVector<int8_t, 4>> coordinateMap(mlir::Operation *op);
 
+// The masks of all accesses at these addresses; nullopt: one of them has none, or is no load or store.
+std::optional<llvm::SmallVector<mlir::Value>> masksOf(mlir::Value pointers);
+
 } // namespace tegula::analysis

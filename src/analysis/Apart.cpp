@@ -148,22 +148,6 @@ struct WithinRows {
   Form index;
 };
 
-// The masks of all accesses at these addresses; nullopt: one has none, or is no load or store.
-std::optional<SmallVector<Value>> masksOf(Value pointers) {
-  SmallVector<Value> masks;
-  for (OpOperand &use : pointers.getUses()) {
-    auto load = dyn_cast<LoadOp>(use.getOwner());
-    auto store = dyn_cast<StoreOp>(use.getOwner());
-    bool isAccess = (load || store) && use.getOperandNumber() == 0;
-    Value mask = !isAccess ? Value() : load ? load.getMask() : store.getMask();
-    if (isAccess ? !mask : !isMemoryEffectFree(use.getOwner()))
-      return std::nullopt;
-    if (isAccess && !llvm::is_contained(masks, mask))
-      masks.push_back(mask);
-  }
-  return masks;
-}
-
 // The dimension along which the address moves by a number that is known at run time alone, if there is one
 // such.
 std::optional<unsigned> rowDimOf(const Form &offset, ArrayRef<int64_t> shape) {

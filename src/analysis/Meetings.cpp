@@ -147,22 +147,6 @@ void removeZeros(SmallVectorImpl<std::pair<int64_t, int64_t>> &steps) {
   llvm::erase_if(steps, [](auto step) { return step.first == 0; });
 }
 
-// The masks of all accesses at these addresses; none: one of them has none, or is no load or store.
-SmallVector<Value> masksOf(Value pointers) {
-  SmallVector<Value> masks;
-  for (OpOperand &use : pointers.getUses()) {
-    auto load = dyn_cast<LoadOp>(use.getOwner());
-    auto store = dyn_cast<StoreOp>(use.getOwner());
-    bool isAccess = (load || store) && use.getOperandNumber() == 0;
-    Value mask = !isAccess ? Value() : load ? load.getMask() : store.getMask();
-    if (isAccess ? !mask : !isMemoryEffectFree(use.getOwner()))
-      return {};
-    if (isAccess && !llvm::is_contained(masks, mask))
-      masks.push_back(mask);
-  }
-  return masks;
-}
-
 unsigned bitsOf(Value integer) {
   auto type = dyn_cast<IntegerType>(elementType(integer.getType()));
   return type ? type.getWidth() : 64;
@@ -337,7 +321,7 @@ std::optional<Meetings::Place> Meetings::computePlace(Value pointers) {
 
 SmallVector<Meetings::Bound, 2> Meetings::boundsOf(Value pointers) {
   std::optional<SmallVector<Bound, 2>> all; // that all masks have
-  for (Value mask : masksOf(pointers)) {
+  for (Value mask : masksOf(pointers).value_or(SmallVector<Value>())) {
     SmallVector<Bound, 2> bounds;
     for (const Conjunct &conjunct : access_.conjuncts(mask))
       if (std::optional<Bound> bound = conjunct.form ? boundOf(*conjunct.form) : std::nullopt)
