@@ -44,6 +44,15 @@ def convolution(s, dtype=torch.float64):
     return [F.conv2d(x, w, s["bias"].to(dtype), padding=w.shape[-1] // 2).permute(0, 2, 3, 1)]
 
 
+def make_windows(g, batch, size, channels, filters):
+    return {"x": normal(g, batch, channels, size, size), "w": normal(g, filters, channels, 3, 3, scale=0.1),
+            "out": empty(g, batch, filters, size, size)}
+
+
+def windows(s, dtype=torch.float64):
+    return [F.conv2d(s["x"].to(dtype), s["w"].to(dtype), padding=1)]
+
+
 def make_gathered(g, rows, of, n, k):
     return {"x": normal(g, of, k, dtype=BF16), "index": whole(g, 0, of, rows, dtype=torch.int64), "w": normal(g, k, n, dtype=BF16),
             "out": empty(g, rows, n, dtype=BF16)}
@@ -259,6 +268,11 @@ WORK = [
          dict(batch=2, size=7, channels=20, filters=24, config=dict(block_m=32, block_n=32, block_k=32)),
          {"32x56x56, 128 to 128": dict(batch=32, size=56, channels=128, filters=128)}, TILES[:2],
          library={"torch": lambda s: convolution(s, torch.float16)[0]}),
+    Work("windows of flat indices", "fused", argument_order("windows", "x", "w", "out"), make_windows, ("out",), windows,
+         dict(batch=2, size=16, channels=5, filters=24, config=dict(block_m=32, block_n=32, block_k=32)),
+         {"8x64x64, 64 to 64": dict(batch=8, size=64, channels=64, filters=64)},
+         [dict(block_m=64, block_n=64, block_k=64, **options(4, 2)), dict(block_m=128, block_n=64, block_k=32, **options(8, 2))],
+         library={"torch": lambda s: windows(s, torch.float16)[0]}),
     Work("gathered rows", "fused", argument_order("gathered", "x", "index", "w", "out"), make_gathered, ("out",),
          lambda s: [s["x"][s["index"]].double() @ s["w"].double()],
          dict(rows=35, of=20, n=40, k=72, config=dict(block_m=32, block_n=32, block_k=32)),

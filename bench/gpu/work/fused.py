@@ -122,6 +122,34 @@ def convolution(x, w, bias, out, block_m=64, block_n=32, block_k=32, **options):
 
 
 @triton.jit
+def windows_kernel(x_ptr, w_ptr, out_ptr, batch, channels, height, width, filters, SIDE: tl.constexpr, BLOCK_M: tl.constexpr,
+                   BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The same of images and filters with channels outermost: flat indices of pixels and of a window's elements are taken apart."""
+    pixels = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column, row, image = pixels % width, pixels // width % height, pixels // (width * height)
+    outputs = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    steps = channels * SIDE * SIDE
+    acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, steps, BLOCK_K):
+        k = start + tl.arange(0, BLOCK_K)
+        y = row[:, None] + (k // SIDE % SIDE)[None, :] - SIDE // 2
+        x = column[:, None] + (k % SIDE)[None, :] - SIDE // 2
+        inside = (y >= 0) & (y < height) & (x >= 0) & (x < width) & (k < steps)[None, :] & (image < batch)[:, None]
+        at = ((image[:, None] * channels + (k // (SIDE * SIDE))[None, :]) * height + y) * width + x
+        a = tl.load(x_ptr + at, mask=inside, other=0.0)
+        b = tl.load(w_ptr + outputs[None, :] * steps + k[:, None], mask=(outputs < filters)[None, :] & (k < steps)[:, None], other=0.0)
+        acc = tl.dot(a, b, acc)
+    at = ((image[:, None] * filters + outputs[None, :]) * height + row[:, None]) * width + column[:, None]
+    tl.store(out_ptr + at, acc.to(out_ptr.dtype.element_ty), mask=(image < batch)[:, None] & (outputs < filters)[None, :])
+
+
+def windows(x, w, out, block_m=64, block_n=64, block_k=64, **options):
+    batch, channels, height, width = x.shape
+    windows_kernel[(triton.cdiv(batch * height * width, block_m), triton.cdiv(w.shape[0], block_n))](
+        x, w, out, batch, channels, height, width, w.shape[0], SIDE=w.shape[2], BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, **options)
+
+
+@triton.jit
 def gathered_kernel(x_ptr, index_ptr, w_ptr, out_ptr, rows_count, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     """Rows of x, chosen by an index, times w."""
     at = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
