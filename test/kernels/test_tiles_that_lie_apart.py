@@ -173,3 +173,27 @@ def test_blocks_that_move_on(target):
     right = torch.cat([x[1024:] + 1, x[4096:]])
     moved_kernel[(1,)](x, B=4096)
     assert torch.equal(x, right)
+
+
+@triton.jit
+def rows_below_zero(y, n, rows, B: tl.constexpr):
+    """Columns begin below zero, so that each row reaches into the one before, which the trip before has written."""
+    o = tl.arange(-8, B - 8)
+    for row in range(1, rows):
+        value = tl.load(y + row * n + o, mask=o < n, other=0.0)
+        tl.store(y + (row - 1) * n + o + 5, value + 1, mask=o < n - 5)
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_rows_whose_columns_begin_below_zero_overlap(target, warps):
+    n, rows, block = 24, 5, 64
+    y = torch.arange(n * (rows + 1), dtype=torch.float32)
+    expected = y.clone()
+    rows_below_zero[(1,)](y[n:], n, rows, block, num_warps=warps)
+    o = torch.arange(-8, block - 8)
+    for row in range(1, rows):
+        at = n + row * n + o
+        value = torch.where(o < n, expected[at.clamp(max=len(expected) - 1)], torch.zeros(()))
+        inside = o < n - 5
+        expected[(at - n + 5)[inside]] = value[inside] + 1
+    assert torch.equal(y, expected)
