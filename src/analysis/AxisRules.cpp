@@ -3,6 +3,7 @@
 // that starts at a multiple of m crosses neither zero nor the ends of the type.
 #include "analysis/AxisFacts.h"
 #include "analysis/Forms.h"
+#include "ir/tile/Ranges.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -96,7 +97,6 @@ private:
   bool bits();
   bool choices();
   bool casts();
-  int64_t divisorOfNext(Value value) const;
   void compare(arith::CmpIPredicate predicate);
   void add(bool subtract);
   void addPointer();
@@ -398,24 +398,14 @@ bool Rule::bits() {
   return true;
 }
 
-// The divisor of n where a value, or each element of it, is n - 1; 1 where it is written in no such way.
-int64_t Rule::divisorOfNext(Value value) const {
-  Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  std::optional<int64_t> by =
-      isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ? constantOf(op->getOperand(1)) : std::nullopt;
-  if (by != (isa_and_nonnull<arith::SubIOp>(op) ? 1 : -1))
-    return 1;
-  return factOf_(op->getOperand(0)).divisibilityOfAll();
-}
-
 void Rule::compare(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
   bool isEquality = predicate == P::eq || predicate == P::ne;
   // x < c and x >= c change only at multiples of what divides c; x <= c and x > c where the run is on
   // the right.
   bool cutsLeft = llvm::is_contained({P::slt, P::sge, P::ult, P::uge}, predicate);
+  Value next = nextOf(op_->getOperand(cutsLeft ? 0 : 1));
+  int64_t divisorOfNext = next ? factOf_(next).divisibilityOfAll() : 1;
   for (unsigned d = 0; d < rank(); ++d) {
     const Dimension &l = in(0, d), &r = in(1, d);
     int64_t group = minConstancy(d);
@@ -433,8 +423,7 @@ void Rule::compare(arith::CmpIPredicate predicate) {
     // So is x <= n - 1 x < n: only remainders count, which are right where n - 1 wraps.
     if (!isEquality) {
       int64_t run = cutsLeft ? std::min(l.constancy, r.contiguity) : std::min(l.contiguity, r.constancy);
-      int64_t divisor = divisorOfNext(op_->getOperand(cutsLeft ? 0 : 1));
-      while (run > 1 && (in_[cutsLeft ? 1 : 0].divisibilityAt(d, run) < run || divisor < run))
+      while (run > 1 && (in_[cutsLeft ? 1 : 0].divisibilityAt(d, run) < run || divisorOfNext < run))
         run /= 2;
       group = std::max(group, run);
     }

@@ -1,4 +1,5 @@
 #include "transforms/CountWhiles.h"
+#include "ir/tile/Ranges.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -196,12 +197,8 @@ private:
   // The number behind an end. `i <= n - 1` is `i < n`; up to the greatest number of all a loop would never
   // end.
   Value behind(Value end) {
-    Operation *op = end.getDefiningOp();
-    llvm::APInt number;
-    if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) &&
-        matchPattern(op->getOperand(1), m_ConstantInt(&number)) &&
-        (isa<arith::SubIOp>(op) ? number.isOne() : number.isAllOnes()))
-      return op->getOperand(0);
+    if (Value next = tile::nextOf(end))
+      return next;
     Location loc = loop_.getLoc();
     Value cut = rewriter_.createOrFold<arith::MinSIOp>(loc, end, constant(mostOfType(type_) - 1));
     return rewriter_.createOrFold<arith::AddIOp>(loc, cut, constant(1));

@@ -162,18 +162,6 @@ struct DecideComparison : OpRewritePattern<arith::CmpIOp> {
   }
 };
 
-// The number of which a value, or each element of it, is one less; null: it is written in no such way.
-Value nextOf(Value value) {
-  if (auto splat = value.getDefiningOp<SplatOp>())
-    value = splat.getValue();
-  Operation *op = value.getDefiningOp();
-  APInt by;
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) || isa<ShapedType>(value.getType()) ||
-      !matchPattern(op->getOperand(1), m_ConstantInt(&by)))
-    return {};
-  return (isa<arith::SubIOp>(op) ? by.isOne() : by.isAllOnes()) ? op->getOperand(0) : Value();
-}
-
 // Does a loop around an op count up to the number? Then something is below it in each trip.
 bool isEndOfLoop(Value number, Operation *op) {
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop; loop = loop->getParentOfType<scf::ForOp>())
@@ -194,7 +182,7 @@ struct CompareWithNext : OpRewritePattern<arith::CmpIOp> {
       return failure();
     Value less = isLeft ? op.getLhs() : op.getRhs(), other = isLeft ? op.getRhs() : op.getLhs();
     Value next = nextOf(less);
-    if (!next || !isEndOfLoop(next, op))
+    if (!next || !isEndOfLoop(next, op)) // the end of a loop is a scalar
       return failure();
     if (auto tile = dyn_cast<RankedTensorType>(less.getType()))
       next = SplatOp::create(rewriter, op.getLoc(), tile, next);
@@ -218,6 +206,17 @@ template <class Op, bool isMax> struct DecideExtreme : OpRewritePattern<Op> {
 };
 
 } // namespace
+
+Value nextOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  APInt by;
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&by)))
+    return {};
+  return (isa<arith::SubIOp>(op) ? by.isOne() : by.isAllOnes()) ? op->getOperand(0) : Value();
+}
 
 Range rangeOf(Value value, unsigned depth) {
   Range type = rangeOfType(value);

@@ -11,6 +11,10 @@ struct IntegerRange {
 };
 IntegerRange rangeOf(mlir::Value value, unsigned depth = 8);
 
+// The n, a scalar or a tile, where a value or each element of it is n - 1; null: it is written in no such
+// way. n - 1 may wrap.
+mlir::Value nextOf(mlir::Value value);
+
 void addRangePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tegula::tile

@@ -205,7 +205,7 @@ bool fitsAtOnce(Runs &runs, const Architecture &architecture) {
 
 // Small programs whose loads may take turns are assembled with the larger one of the bounds that they may
 // get: true if that holds, since it is no bound to them.
-bool turnsAtOnce(Runs &runs, const Architecture &architecture) {
+bool takesTurnsAtOnce(Runs &runs, const Architecture &architecture) {
   const LaunchShape &launch = runs.launch();
   const std::string &ptx = runs.text();
   if (launch.mostRegisters != std::numeric_limits<int>::max() || hasProducts(ptx) || keepsRoom(ptx))
@@ -232,7 +232,7 @@ Result<Assembled> assembleForOccupancy(std::string &ptx, const LaunchShape &laun
                                        const Architecture &architecture, AssembleText assemble) {
   Runs runs(ptx, launch, architecture, assemble);
   if (!runs.isBound() &&
-      (spillsAtOnce(runs) || fitsAtOnce(runs, architecture) || turnsAtOnce(runs, architecture)))
+      (spillsAtOnce(runs) || fitsAtOnce(runs, architecture) || takesTurnsAtOnce(runs, architecture)))
     return runs.take(ptx);
   const Result<Assembled> &free = runs.ask(0);
   if (!free)

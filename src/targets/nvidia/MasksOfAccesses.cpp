@@ -1,4 +1,5 @@
 #include "targets/nvidia/MasksOfAccesses.h"
+#include "targets/nvidia/Conditions.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -16,8 +17,6 @@ using namespace llvm;
 namespace tegula::nvidia {
 
 namespace {
-
-constexpr size_t fewestAccesses = 7; // conditions of a thread that have registers
 
 // An instruction of the target's under a condition, and what that is a conjunction of.
 struct Access {
@@ -106,8 +105,7 @@ void moveOwnConditions(const Access &access) {
   SmallVector<Instruction *> own;
   auto add = [&](const Use &operand) {
     auto *value = dyn_cast<Instruction>(operand);
-    bool isMade = value && (isa<CmpInst>(value) || value->isBitwiseLogicOp());
-    if (isMade && value->getType()->isIntegerTy(1) && value->hasOneUse() &&
+    if (value && makesCondition(*value) && value->hasOneUse() &&
         value->getParent() == access.call->getParent())
       own.push_back(value);
   };
@@ -126,7 +124,7 @@ void makeMasksAtAccesses(Function &function) {
   for (BasicBlock &block : function) {
     SmallVector<Access> accesses = accessesOf(block);
     auto hasOwn = [](const Access &access) { return access.conjuncts.size() > 1; };
-    if (size_t(count_if(accesses, hasOwn)) < fewestAccesses)
+    if (size_t(count_if(accesses, hasOwn)) < conditionRegisters)
       continue;
     SharedConjunctions shared(accesses, block);
     for (Access &access : accesses)

@@ -1,4 +1,5 @@
 #include "targets/nvidia/SunkComparisons.h"
+#include "targets/nvidia/Conditions.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,13 +15,8 @@ namespace tegula::nvidia {
 
 namespace {
 
-constexpr size_t fewestMoved = 7; // conditions of a thread that have registers
 // So many comparisons are worth one register of 32 bits that is kept for them.
 constexpr size_t movedForOne = 4;
-
-bool isCondition(const Instruction &value) {
-  return value.getType()->isIntegerTy(1) && (isa<CmpInst>(value) || value.isBitwiseLogicOp());
-}
 
 // Is it one of two constants, or a condition as a number?
 bool isMadeOfCondition(const Instruction &value) {
@@ -75,7 +71,7 @@ void sinkFrom(BasicBlock &home, const LoopInfo &loops) {
     return found;
   };
   for (Instruction &each : reverse(home)) {
-    bool ofCondition = isCondition(each) || isMadeOfCondition(each);
+    bool ofCondition = makesCondition(each) || isMadeOfCondition(each);
     if (!ofCondition && !changesOneNumber(each))
       continue;
     BasicBlock *goal = goalOf(each);
@@ -93,7 +89,7 @@ void sinkFrom(BasicBlock &home, const LoopInfo &loops) {
     goals[&each] = goal;
   }
   for (auto &[needs, group] : groups) {
-    if (group.comparisons < fewestMoved || group.kept(home) * movedForOne > group.comparisons)
+    if (group.comparisons < conditionRegisters || group.kept(home) * movedForOne > group.comparisons)
       continue;
     for (Instruction *each : group.moved) {
       auto first = min_element(each->users(), [](const User *a, const User *b) {

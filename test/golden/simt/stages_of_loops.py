@@ -1,10 +1,13 @@
-"""Loads run ahead in a loop without products where it asks for stages of its own, also by a step of run time and where masked elements are not zero. They stay where the loop stores to what they read, and where half of shared memory has no room for two trips: a trip needs some of it, too."""
+"""Loads run ahead in a loop without products where it asks for stages of its own, also by a step of run time and where masked elements are not zero. Sums of whole tiles beside them leave no registers for a second trip's loads; then they run ahead without a store in the loop, too. They stay where the loop stores to what they read, and where half of shared memory has no room for two trips: a trip needs some of it, too."""
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=3,B=1024' --target sm_90a --emit simt | FileCheck %s
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=1,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=None,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::in_place --signature 'x=*f32:16,n=i32,c=i32:16,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::running --signature 'x=*f32:16,y=*f32:16,n=i32' --num-warps 8 --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::product --signature 'a=*f16:16,b=*f16:16,o=*f32:16,n=i32,k=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix=PRODUCT
+# RUN: tegula compile %s::sums --signature 'x=*f16:16,y=*f16:16,o=*f32:16,n=i32,ROWS=64,STAGES=3' --target sm_90a --emit simt | FileCheck %s --check-prefix=CROWDED
+# RUN: tegula compile %s::sums --signature 'x=*f16:16,y=*f16:16,o=*f32:16,n=i32,ROWS=16,STAGES=3' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
+# RUN: tegula compile %s::sums --signature 'x=*f16:16,y=*f16:16,o=*f32:16,n=i32,ROWS=64,STAGES=None' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 import triton
 import triton.language as tl
 
@@ -51,3 +54,17 @@ def product(a, b, o, n, k):
     for s in range(tl.program_id(0), n, tl.num_programs(0)):
         acc += tl.dot(tl.load(a + i * k + s * 64 + j), tl.load(b + (s * 64 + i) * 64 + j))
     tl.atomic_add(o + i * 64 + j, acc)
+
+
+# CROWDED-COUNT-4: simt.async_copy
+# CROWDED: scf.for
+# CROWDED-NOT: tt.load
+# CROWDED-COUNT-2: simt.async_copy
+# CROWDED: scf.yield
+@triton.jit
+def sums(x, y, o, n, ROWS: tl.constexpr, STAGES: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * 128 + tl.arange(0, 128)[None, :]
+    acc = tl.zeros((ROWS, 128), tl.float32)
+    for part in tl.range(tl.program_id(0), n, tl.num_programs(0), num_stages=STAGES):
+        acc += tl.load(x + part * (ROWS * 128) + at).to(tl.float32) * tl.load(y + part * (ROWS * 128) + at)
+    tl.store(o + tl.program_id(0) * (ROWS * 128) + at, acc)
