@@ -4,6 +4,10 @@
 // A window has `rows` rows of `columns` elements, a stride apart. It may begin at each multiple of 16 bytes
 // behind the pointer: a third dimension has a stride of 16 bytes. The kernel computes where it begins, and
 // enters it so far that what lies beyond a tile's bounds lies outside of it.
+//
+// A launch tells the kernel by one number where its maps lie, one behind the other: 0, there are none; an odd
+// number, at the offset one below it in the code's constant memory, whose maps copies see as they are; else
+// at that address of the device's memory, where each block has to ask for what the host wrote.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -28,6 +32,12 @@ struct CopyMap {
   static constexpr uint64_t unit = 16;                   // of places where a window may begin
   static constexpr uint64_t origins = uint64_t(1) << 31; // such places
   static constexpr uint64_t strideLimit = uint64_t(1) << 40;
+
+  static constexpr char constantsName[] = "copy_maps$"; // the variable for maps in the code; no kernel has it
+  static constexpr uint64_t constantBytes = 32768;      // its size: half of what constants may take
+
+  // A launch's number for maps at this offset of constant memory.
+  static constexpr uint64_t inConstants(uint64_t offset) { return offset + 1; }
 
   // Bytes from row to row, of a launch's slots; none where no map can have them, or the pointer.
   std::optional<uint64_t> strideIn(std::span<const uint64_t> slots) const {

@@ -27,16 +27,14 @@ Status statusOf(const ptxvm::Simulation &simulation) {
   return Status::error(asserts ? StatusCode::Assertion : StatusCode::Launch, simulation.findingsText());
 }
 
-struct alignas(64) AlignedMap : ptxvm::TensorMap {};
-
 // The kernel's copy maps for these arguments, as the machine reads them; none where one cannot be.
-std::vector<AlignedMap> mapsFor(std::span<const CopyMap> maps, std::span<const uint64_t> slots) {
-  std::vector<AlignedMap> made;
+std::vector<ptxvm::TensorMap> mapsFor(std::span<const CopyMap> maps, std::span<const uint64_t> slots) {
+  std::vector<ptxvm::TensorMap> made;
   for (const CopyMap &map : maps) {
     std::optional<uint64_t> stride = map.strideIn(slots);
     if (!stride)
       return {};
-    AlignedMap one;
+    ptxvm::TensorMap one;
     one.magic = ptxvm::TensorMap::mark;
     one.rank = 3;
     one.elementBytes = uint8_t(map.elementBytes);
@@ -74,13 +72,12 @@ public:
           "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
     ptxvm::Simulation &simulation = *given;
     // A bundle holds buffers, and maps hold addresses of this process: a launch that is kept copies without.
-    std::vector<AlignedMap> maps;
     if (simulation.options().bundle.empty())
-      maps = mapsFor(artifact_.launch.copyMaps, slots);
-    if (!maps.empty()) {
-      shape.parameters[slots.size()] = reinterpret_cast<uint64_t>(maps.data());
-      shape.own.push_back({maps.data(), maps.size() * sizeof(AlignedMap), false, true, "copy maps"});
-    }
+      if (std::vector<ptxvm::TensorMap> maps = mapsFor(artifact_.launch.copyMaps, slots); !maps.empty()) {
+        auto bytes = std::as_bytes(std::span(maps));
+        shape.parameters[slots.size()] = CopyMap::inConstants(0);
+        shape.constants.push_back({CopyMap::constantsName, {bytes.begin(), bytes.end()}});
+      }
     Status status = simulation.run(parsed_, artifact_.launch.entry, shape);
     if (isOwn)
       printAtOnce(own.printed());

@@ -28,6 +28,12 @@ struct Buffer {
   std::string name;        // for messages: "argument 0"
 };
 
+// The host writes these bytes into the beginning of a module's .const variable ahead of the launch.
+struct Constants {
+  std::string variable;
+  std::vector<std::byte> bytes;
+};
+
 struct Schedule {
   enum class Kind : uint8_t {
     RoundRobin, // each warp a number of instructions in turn
@@ -65,6 +71,7 @@ struct Launch {
   uint64_t stepLimit = 0;            // warp instructions of one block; 0: 1,000,000,000
   std::vector<Observer *> observers; // owned by the caller
   Progress *progress = nullptr;      // null: nobody asks
+  std::span<const Constants> constants = {};
 };
 
 struct Report {

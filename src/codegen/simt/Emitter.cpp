@@ -66,11 +66,22 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
     set(argument, {value});
   }
   longestFirst_ = tile::longestFirst(function);
-  acquireCopyMaps(*this, function->getParentOfType<ModuleOp>());
+  findCopyMaps(function->getParentOfType<ModuleOp>());
   emitBlock(function.getBody().front());
   builder.CreateRetVoid();
   debug_->finalize();
   return function_;
+}
+
+llvm::Value *Emitter::toldOfCopyMaps() { return function_->getArg(unsigned(function_->arg_size()) - 2); }
+
+// At the beginning of the kernel, so that its maps are on their way.
+void Emitter::findCopyMaps(ModuleOp module) {
+  auto count = unsigned(copyMapsOf(module).size());
+  if (count == 0)
+    return;
+  llvm::Value *acts = both(builder.CreateICmpEQ(thread(), builder.getInt32(0)), hasCopyMaps());
+  copyMaps_ = hardware.findCopyMaps(builder, toldOfCopyMaps(), count, acts);
 }
 
 llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {

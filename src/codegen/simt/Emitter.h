@@ -68,9 +68,11 @@ public:
   // The address `bytes` behind the scratch of an op.
   llvm::Value *scratch(mlir::Operation *op, llvm::Value *bytes);
 
-  // ---- copy maps ----
-  // The address of the first one (base/CopyMap.h), or null.
-  llvm::Value *copyMaps() { return function_->getArg(unsigned(function_->arg_size()) - 2); }
+  // ---- copy maps (base/CopyMap.h) ----
+  // i1: the launch brought them.
+  llvm::Value *hasCopyMaps() { return builder.CreateIsNotNull(toldOfCopyMaps()); }
+  // The address of the first one, where the launch brought them.
+  llvm::Value *copyMaps() { return copyMaps_; }
 
   // ---- code ----
   void emitBlock(mlir::Block &block);
@@ -107,6 +109,8 @@ private:
   llvm::DISubprogram *subprogram(llvm::StringRef name, mlir::FileLineColLoc at);
   llvm::DIFile *file(llvm::StringRef path);
   void startLongestFirst(unsigned axis);
+  void findCopyMaps(mlir::ModuleOp module);
+  llvm::Value *toldOfCopyMaps(); // a launch's number for them, as a pointer
   llvm::Value *threadPart(const layout::Layout &layout, unsigned shift, uint32_t mask);
 
   llvm::Function *function_ = nullptr;
@@ -114,6 +118,7 @@ private:
   std::optional<unsigned> longestFirst_;
   llvm::Value *places_[3] = {}; // of the program; null: not asked for yet
   llvm::Value *thread_ = nullptr, *uniformWarp_ = nullptr, *zeroOfLane_ = nullptr;
+  llvm::Value *copyMaps_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   unsigned sharedAlignment_ = 128;
   llvm::DenseMap<mlir::Value, Registers> values_;
@@ -154,8 +159,6 @@ void emitConvert(Emitter &e, ConvertOp op);
 void emitBuffer(Emitter &e, mlir::Operation *op);
 // Signals, and copies of boxes that count at them.
 void emitSignal(Emitter &e, mlir::Operation *op);
-// At the beginning of a kernel: what the host wrote into its copy maps is seen, and on its way.
-void acquireCopyMaps(Emitter &e, mlir::ModuleOp module);
 
 // An operand of a matrix instruction in words, fetched when they are asked for: an operand that lies in
 // shared memory takes registers for the steps at hand only.

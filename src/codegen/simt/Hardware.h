@@ -100,9 +100,11 @@ public:
   virtual void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
   // i1: the phase of this parity (i32) has ended; false where it took long.
   virtual llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const = 0;
-  // What the host wrote into the maps (base/CopyMap.h) copies of this thread see; and the maps are fetched.
-  virtual void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps,
-                               llvm::Value *predicate) const = 0;
+  // The address of `count` copy maps, one behind the other, of a launch's number for them (base/CopyMap.h), a
+  // pointer that is null where there are none. Where `acts` holds, copies of this thread see what the host
+  // wrote into them, and they are fetched.
+  virtual llvm::Value *findCopyMaps(Builder &b, llvm::Value *told, unsigned count,
+                                    llvm::Value *acts) const = 0;
   struct BoxCopy {
     llvm::Value *shared = nullptr, *map = nullptr, *signal = nullptr, *predicate = nullptr;
     llvm::Value *column = nullptr, *row = nullptr, *origin = nullptr; // i32, in the map's window; its place

@@ -145,17 +145,6 @@ void emitStore(Emitter &e, BulkStoreOp op) {
 
 } // namespace
 
-void acquireCopyMaps(Emitter &e, ModuleOp module) {
-  size_t count = copyMapsOf(module).size();
-  if (count == 0)
-    return;
-  llvm::Value *reads = isFirst(e, e.builder.CreateIsNotNull(e.copyMaps()));
-  llvm::SmallVector<llvm::Value *> maps;
-  for (size_t number = 0; number != count; ++number)
-    maps.push_back(mapAt(e, int32_t(number)));
-  e.hardware.acquireCopyMaps(e.builder, maps, reads);
-}
-
 void emitSignal(Emitter &e, Operation *op) {
   if (auto init = dyn_cast<SignalInitOp>(op))
     return emitInit(e, init);
@@ -168,7 +157,7 @@ void emitSignal(Emitter &e, Operation *op) {
   if (auto wait = dyn_cast<StoreWaitOp>(op)) // threads that have started none go on
     return e.hardware.waitForStores(e.builder, wait.getDone());
   if (auto maps = dyn_cast<CopyMapsOp>(op))
-    return e.set(maps.getResult(), {e.builder.CreateIsNotNull(e.copyMaps())});
+    return e.set(maps.getResult(), {e.hasCopyMaps()});
   if (auto end = dyn_cast<SignalEndOp>(op))
     return forSlots(e, end.getSignals(),
                     [&](llvm::Value *signal) { e.hardware.endSignal(e.builder, signal, isFirst(e)); });

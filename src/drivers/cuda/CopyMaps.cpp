@@ -9,6 +9,9 @@ namespace {
 // Calls of one kernel with more kinds of arguments than these copy without maps: memory of maps is not freed.
 constexpr size_t mostKinds = 65536; // of some hundred bytes each
 
+// Maps of two launches share no line of a cache: one is written while another is read.
+constexpr size_t lineBytes = 256;
+
 // CUDA driver API, "Tensor Map Object Management": elements as their bits, no interleaving, promotion to 256
 // bytes in the L2 cache, zeros outside.
 bool encode(const Api &api, const CopyMap &map, uint64_t pointer, uint64_t stride, void *to) {
@@ -26,8 +29,38 @@ bool encode(const Api &api, const CopyMap &map, uint64_t pointer, uint64_t strid
 
 } // namespace
 
+// The code's constant memory for maps in the current context; none where the code has none.
+CopyMaps::Constants CopyMaps::constantsIn(const Api &api, CUlibrary code) {
+  Constants found;
+  size_t bytes = 0;
+  if (code && api.libraryGetGlobal &&
+      api.libraryGetGlobal(&found.address, &bytes, code, CopyMap::constantsName) == success)
+    found.left = bytes;
+  return found;
+}
+
+// Room for so many bytes of maps: constant memory while some is left, else memory of its own.
+std::optional<CopyMaps::Room> CopyMaps::roomFor(const Api &api, CUlibrary code, uint64_t context,
+                                                size_t bytes) {
+  auto [known, isNew] = constants_.try_emplace(context);
+  Constants &constants = known->second;
+  if (isNew)
+    constants = constantsIn(api, code);
+  if (size_t taken = (bytes + lineBytes - 1) / lineBytes * lineBytes; taken <= constants.left) {
+    Room room{constants.address + constants.used, CopyMap::inConstants(constants.used)};
+    constants.used += taken;
+    constants.left -= taken;
+    return room;
+  }
+  Room room;
+  if (api.memAlloc(&room.address, bytes) != success)
+    return std::nullopt;
+  room.number = room.address;
+  return room;
+}
+
 // Writes them in a stream of their own and waits for that: launches of every stream may read them then.
-uint64_t CopyMaps::make(const Api &api, const Key &key) {
+uint64_t CopyMaps::make(const Api &api, CUlibrary code, const Key &key) {
   struct alignas(64) Encoded {
     std::byte bytes[CopyMap::bytes];
   };
@@ -43,17 +76,15 @@ uint64_t CopyMaps::make(const Api &api, const Key &key) {
   CUstream &stream = streams[key[0]];
   if (!stream && api.streamCreate(&stream, nonBlocking) != success)
     return 0;
-  CUdeviceptr memory = 0;
   size_t bytes = all.size() * sizeof(Encoded);
-  if (api.memAlloc(&memory, bytes) != success)
-    return 0;
-  if (api.memcpyHtoDAsync(memory, all.data(), bytes, stream) != success ||
+  std::optional<Room> room = roomFor(api, code, key[0], bytes);
+  if (!room || api.memcpyHtoDAsync(room->address, all.data(), bytes, stream) != success ||
       api.streamSynchronize(stream) != success)
     return 0;
-  return memory;
+  return room->number;
 }
 
-uint64_t CopyMaps::addressOf(const Api &api, std::span<const uint64_t> slots) {
+uint64_t CopyMaps::numberOf(const Api &api, CUlibrary code, std::span<const uint64_t> slots) {
   if (maps_.empty() || !api.tensorMapEncodeTiled || !api.memcpyHtoDAsync || !api.streamCreate)
     return 0;
   CUcontext context = nullptr;
@@ -72,7 +103,7 @@ uint64_t CopyMaps::addressOf(const Api &api, std::span<const uint64_t> slots) {
     return known->second;
   if (known_.size() >= mostKinds)
     return 0;
-  return known_[key] = make(api, key);
+  return known_[key] = make(api, code, key);
 }
 
 } // namespace tegula::cuda

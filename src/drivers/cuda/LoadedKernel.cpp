@@ -46,11 +46,10 @@ Status LoadedKernel::loadLibrary(const Api &api) {
   if (kernel_)
     return Status::success();
   AssemblerLog log;
-  CUlibrary library = nullptr;
-  if (CUresult result = api.libraryLoadData(&library, image_.bytes.c_str(), log.options, log.values, 2,
+  if (CUresult result = api.libraryLoadData(&library_, image_.bytes.c_str(), log.options, log.values, 2,
                                             nullptr, nullptr, 0))
     return loadFailure(api, "cuLibraryLoadData", result, image_, log);
-  if (CUresult result = api.libraryGetKernel(&kernel_, library, image_.entry.c_str()))
+  if (CUresult result = api.libraryGetKernel(&kernel_, library_, image_.entry.c_str()))
     return failure(api, "cuLibraryGetKernel", result);
   return Status::success();
 }
@@ -206,7 +205,7 @@ Status LoadedKernel::launch(std::span<const uint64_t> slots, const runtime::Grid
     return function.status();
 
   static uint64_t noScratch = 0;
-  uint64_t maps = copyMaps_.addressOf(api, slots);
+  uint64_t maps = copyMaps_.numberOf(api, library_, slots);
   void *parameters[inlineSlots + 8];
   size_t count = 0;
   for (const uint64_t &slot : slots)

@@ -22,7 +22,7 @@ struct Image {
   bool isCooperative = false; // all blocks of a launch run at the same time, or it is refused
   bool launchesEarly = false; // a launch may begin before the one ahead of it in its stream has ended
   // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`); but the first
-  // points to the kernel's copy maps, where there are some.
+  // says where the kernel's copy maps lie (base/CopyMap.h).
   unsigned hiddenPointers = 2;
   std::vector<CopyMap> copyMaps = {};
 };
@@ -54,6 +54,7 @@ private:
   CopyMaps copyMaps_;
   std::mutex mutex_;
   // Never unloaded: a captured graph may still run the code when its kernel is forgotten.
+  CUlibrary library_ = nullptr; // null with a driver that knows modules alone
   CUkernel kernel_ = nullptr;
   std::array<std::atomic<CUfunction>, maxDevices> functions_{};
 };

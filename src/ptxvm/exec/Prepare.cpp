@@ -139,6 +139,11 @@ private:
     uint64_t address = alignTo(reinterpret_cast<uint64_t>(bytes.get()), align);
     if (!variable.init.empty())
       std::memcpy(reinterpret_cast<std::byte *>(address), variable.init.data(), variable.init.size());
+    if (variable.space == Space::Const)
+      for (const Constants &written : launch_.constants)
+        if (written.variable == variable.name)
+          std::memcpy(reinterpret_cast<std::byte *>(address), written.bytes.data(),
+                      std::min<size_t>(written.bytes.size(), variable.bytes));
     program_.ranges.push_back({address, address + variable.bytes, variable.isWritable,
                                variable.space == Space::Const, "variable " + variable.name});
     return address;

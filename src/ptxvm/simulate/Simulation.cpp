@@ -100,11 +100,8 @@ Status Simulation::run(std::shared_ptr<const Module> module, std::string_view en
   std::lock_guard lock(mutex_);
   if (buffers_.empty())
     return runOn(std::move(module), entry, shape, mappedMemory());
-  if (options_.bundle.empty() || !findings_.empty()) {
-    std::vector<Buffer> all = buffers_;
-    all.insert(all.end(), shape.own.begin(), shape.own.end());
-    return runOn(std::move(module), entry, shape, all);
-  }
+  if (options_.bundle.empty() || !findings_.empty())
+    return runOn(std::move(module), entry, shape, buffers_);
   Bundle bundle = record(*module, entry, shape, buffers_, options_);
   Status status = runOn(std::move(module), entry, shape, buffers_);
   if (!status.ok() || (findings_.empty() && !options_.recordsAll))
@@ -142,7 +139,8 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 isReproducible ? 1 : options_.threads,
                 options_.stepLimit,
                 {},
-                &progress_};
+                &progress_,
+                shape.constants};
   std::unique_ptr<Observer> races, copies, stores, operands, initialised;
   Counters counters;
   BarrierUse barriers;

@@ -39,7 +39,7 @@ struct LaunchShape {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint64_t sharedBytes = 0;
   std::vector<uint64_t> parameters; // as Launch::parameters
-  std::vector<Buffer> own;          // of this launch, besides the simulation's
+  std::vector<Constants> constants; // as Launch::constants
 };
 
 class Simulation {

@@ -49,7 +49,7 @@ public:
                       llvm::Value *predicate) const override;
   void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
   llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const override;
-  void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps, llvm::Value *predicate) const override;
+  llvm::Value *findCopyMaps(Builder &b, llvm::Value *told, unsigned count, llvm::Value *acts) const override;
   void copyBox(Builder &b, const BoxCopy &copy) const override;
   void storeBox(Builder &b, const BoxCopy &copy) const override;
   void commitStores(Builder &b, llvm::Value *predicate) const override;

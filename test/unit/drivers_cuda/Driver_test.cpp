@@ -127,6 +127,49 @@ TEST_F(DriverTest, LaunchesWithParametersAndTwoScratchPointers) {
   EXPECT_EQ(parameter(3), 0u);
 }
 
+// The number for copy maps (base/CopyMap.h) that a launch with this pointer gives its kernel.
+uint64_t numberOfMaps(LoadedKernel &kernel, uint64_t pointer) {
+  uint64_t slots[] = {pointer};
+  EXPECT_TRUE(kernel.launch(slots, {{1, 1, 1}}, {}).ok());
+  return fake<uint64_t (*)(size_t)>("fakeCudaParameter")(1);
+}
+
+CopyMap someMap() {
+  CopyMap map;
+  map.strideScale = 256;
+  map.elementBytes = 2;
+  map.columns = map.rows = map.boxColumns = map.boxRows = 64;
+  return map;
+}
+
+TEST_F(DriverTest, CopyMapsLieInConstantMemoryUntilThatIsFull) {
+  setenv("FAKE_CUDA_PARAMETERS", "2", 1);
+  Image code = image();
+  code.bytes = "cubin with copy maps"; // four lines of 256 bytes, each of which two maps fill
+  code.copyMaps = {someMap(), someMap()};
+  LoadedKernel kernel(code);
+  for (uint64_t kind = 0; kind != 4; ++kind)
+    EXPECT_EQ(numberOfMaps(kernel, 0x1000 * (kind + 1)), CopyMap::inConstants(256 * kind));
+  uint64_t own = numberOfMaps(kernel, 0x9000);
+  EXPECT_EQ(own % 2, 0u);
+  ASSERT_NE(own, 0u);
+  EXPECT_EQ(*reinterpret_cast<uint64_t *>(own), 0x9000u);
+  EXPECT_EQ(numberOfMaps(kernel, 0x2000), CopyMap::inConstants(256)); // found again
+  EXPECT_EQ(numberOfMaps(kernel, 0x2008), 0u);                        // no map has this pointer
+  unsetenv("FAKE_CUDA_PARAMETERS");
+}
+
+TEST_F(DriverTest, CopyMapsOfCodeWithoutConstantMemoryLieInMemoryOfTheirOwn) {
+  setenv("FAKE_CUDA_PARAMETERS", "2", 1);
+  Image code = image();
+  code.copyMaps = {someMap()};
+  LoadedKernel kernel(code);
+  uint64_t own = numberOfMaps(kernel, 0x1000);
+  ASSERT_NE(own, 0u);
+  EXPECT_EQ(*reinterpret_cast<uint64_t *>(own), 0x1000u);
+  unsetenv("FAKE_CUDA_PARAMETERS");
+}
+
 TEST_F(DriverTest, AThreadWithoutContextGetsThePrimaryAndKeepsIt) {
   LoadedKernel kernel(image());
   ASSERT_TRUE(kernel.launch({}, {{1, 1, 1}}, {}).ok());
