@@ -307,11 +307,27 @@ std::optional<Value> Visitor::unaryOf(syntax::UnaryOperator op, const Value &ope
   return unary(session, op, operand);
 }
 
+// An operand behind one that only run time knows is computed whatever that is: Python would assign a name in
+// it sometimes only.
+bool Visitor::assignsBehind(const MaybeValue &runTime, const syntax::Expr *operand) {
+  llvm::SmallVector<llvm::StringRef> assigned;
+  if (runTime && !runTime->constant())
+    AssignedNames::collect(operand, assigned);
+  if (assigned.empty())
+    return false;
+  session.place.range = operand->range;
+  return unsupported("`" + assigned.front().str() + " := ...` behind a condition of the run time",
+                     "assign the name ahead of the condition, or write an `if`"),
+         true;
+}
+
 // Constants short-circuit wherever they stand: `run_time and False` is the constant False.
 std::optional<Value> Visitor::visitBoolOp(const syntax::BoolOp &node) {
   bool stopsOn = node.op == syntax::BoolOperator::Or;
   MaybeValue runTime, constant;
   for (const syntax::Expr *operand : node.operands) {
+    if (assignsBehind(runTime, operand))
+      return std::nullopt;
     auto value = visit(operand);
     auto truth = value && isAggregate(*value) ? truthOfAggregate(*value) : value;
     if (!truth)
@@ -339,6 +355,8 @@ std::optional<Value> Visitor::visitCompare(const syntax::Compare &node) {
   auto left = visit(node.left);
   MaybeValue result;
   for (size_t i = 0; left && i < node.ops.size(); ++i) {
+    if (assignsBehind(result, node.comparators[i]))
+      return std::nullopt;
     auto right = visit(node.comparators[i]);
     auto holds = right ? compareOf(node.ops[i], *left, *right) : right;
     if (!holds || (holds->constant() && !isTrue(*holds->constant())))

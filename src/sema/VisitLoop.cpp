@@ -301,12 +301,16 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   if (!target)
     return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
   auto range = runTimeRange(bounds);
-  auto carried = range ? carriedNames(&node, node.body, nullptr, target) : std::nullopt;
+  if (!range)
+    return Flow::Failed;
+  auto outer = save({target->id}).front();
+  if (isAssignedIn(node.body, target->id)) // carried from the value that it has without a trip
+    bindLoopVariable(node, variableWithoutTrip(*range, outer), true);
+  auto carried = carriedNames(&node, node.body, nullptr, target);
   if (!carried)
     return Flow::Failed;
   if (leavesEarly(node.body, *carried, target))
-    return visitForWithExits(node, *range, *carried);
-  auto outer = save({target->id}).front();
+    return visitForWithExits(node, *range, *carried, outer);
   mlir::Location loc = session.loc();
   auto op = mlir::scf::ForOp::create(builder, loc, range->lower.value, range->upper.value, range->step.value,
                                      carried->operands, /*bodyBuilder=*/nullptr,
@@ -352,15 +356,45 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   return Flow::Next;
 }
 
+bool Visitor::isAssignedIn(const syntax::Block &body, llvm::StringRef name) {
+  const BlockFacts &facts = names.of(body);
+  return llvm::is_contained(facts.assigned, name) || llvm::is_contained(facts.loopVariables, name);
+}
+
+mlir::Value Visitor::hasTripOf(const RunTimeRange &range) {
+  namespace arith = mlir::arith;
+  auto less = isUnsigned(range.lower.type.element) ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  return builder.createOrFold<arith::CmpIOp>(session.loc(), less, range.lower.value, range.upper.value);
+}
+
+Tensor Visitor::startOf(const RunTimeRange &range) { return range.isReversed ? range.upper : range.lower; }
+
+Tensor Visitor::variableWithoutTrip(const RunTimeRange &range, const std::optional<Local> &before) {
+  mlir::Value value = valueWithoutTrip(before, startOf(range));
+  return {value ? value : startOf(range).value, range.lower.type};
+}
+
+// A variable that the body assigns is, behind the loop, as the body left it, which the loop carries. Where
+// there may be no trip, and its value from before is no such, it has none.
+bool Visitor::keepAssignedVariable(const syntax::For &node, const RunTimeRange &range,
+                                   const std::optional<Local> &before) {
+  llvm::StringRef name = as<syntax::Name>(node.target)->id;
+  if (!isAssignedIn(node.body, name))
+    return false;
+  if (!mlir::matchPattern(hasTripOf(range), mlir::m_One()) && !valueWithoutTrip(before, startOf(range)))
+    frame->locals[name] = Local{Local::LoopVariable, false, lineOf(&node), {}, {}};
+  return true;
+}
+
 // The variable behind the loop: its last value; without a trip what it was before, else the start.
 void Visitor::bindLastTrip(const syntax::For &node, const RunTimeRange &range,
                            const std::optional<Local> &before) {
   namespace arith = mlir::arith;
+  if (keepAssignedVariable(node, range, before))
+    return;
   mlir::Location loc = session.loc();
-  bool isUnsignedRange = isUnsigned(range.lower.type.element);
   mlir::Value lower = range.lower.value, upper = range.upper.value, step = range.step.value;
-  auto less = isUnsignedRange ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  mlir::Value hasTrip = builder.createOrFold<arith::CmpIOp>(loc, less, lower, upper);
+  mlir::Value hasTrip = hasTripOf(range);
   mlir::Value one = literal(session, makeInt(1), range.lower.type.element).value;
   mlir::Value span = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
   mlir::Value inside = builder.createOrFold<arith::SubIOp>(loc, span, one);
@@ -370,14 +404,12 @@ void Visitor::bindLastTrip(const syntax::For &node, const RunTimeRange &range,
   mlir::Value past = builder.createOrFold<arith::RemUIOp>(loc, inside, divisor);
   mlir::Value last =
       builder.createOrFold<arith::SubIOp>(loc, upper, builder.createOrFold<arith::AddIOp>(loc, past, one));
-  mlir::Value first = lower;
   if (range.isReversed) {
     mlir::Value sum = builder.createOrFold<arith::AddIOp>(loc, lower, upper);
     last = builder.createOrFold<arith::SubIOp>(loc, sum, last);
-    first = upper;
   }
   bool isSure = mlir::matchPattern(hasTrip, mlir::m_One());
-  mlir::Value without = isSure ? last : valueWithoutTrip(before, {first, range.lower.type});
+  mlir::Value without = isSure ? last : valueWithoutTrip(before, startOf(range));
   if (without && !isSure)
     last = builder.createOrFold<arith::SelectOp>(loc, hasTrip, last, without);
   bindLoopVariable(node, {last, range.lower.type}, without != nullptr);
@@ -577,6 +609,8 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
   if (variable) {
     llvm::erase(carried.assigned, llvm::StringRef(variable->id));
     llvm::erase(carried.variables, llvm::StringRef(variable->id));
+    if (isAssignedIn(body, variable->id))
+      carried.variables.push_back(variable->id);
   }
   size_t own = carried.assigned.size();
   carried.assigned.append(carried.variables.begin(), carried.variables.end());

@@ -137,16 +137,13 @@ Flow Visitor::visitLoopWithExits(const syntax::Stmt &node, ExitLoop &loop) {
 
 // Own operands: whether there is a trip, its index, and the value of the variable behind the loop. An index
 // past the end of the type is not computed with: the distance to the end is unsigned.
-Flow Visitor::visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried) {
+Flow Visitor::visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried,
+                                const std::optional<Local> &outer) {
   namespace arith = mlir::arith;
   mlir::Location loc = session.loc();
   const Type &type = range.lower.type;
   mlir::Value lower = range.lower.value, upper = range.upper.value, step = range.step.value;
   llvm::StringRef name = as<syntax::Name>(node.target)->id;
-  auto less = isUnsigned(type.element) ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  mlir::Value hasTrip = builder.createOrFold<arith::CmpIOp>(loc, less, lower, upper);
-  Tensor first{range.isReversed ? upper : lower, type};
-  auto outer = save({name}).front();
   auto variableAt = [&](mlir::Value index) {
     if (!range.isReversed)
       return index;
@@ -164,11 +161,11 @@ Flow Visitor::visitForWithExits(const syntax::For &node, const RunTimeRange &ran
     return Values{builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, distance, step),
                   builder.createOrFold<arith::AddIOp>(loc, own[1], step), variable};
   };
-  mlir::Value without = valueWithoutTrip(outer, first);
-  ExitLoop loop{carried, {hasTrip, lower, without ? without : first.value}, body, advance};
+  bool isKnown = valueWithoutTrip(outer, startOf(range)) != nullptr;
+  ExitLoop loop{carried, {hasTripOf(range), lower, variableWithoutTrip(range, outer).value}, body, advance};
   Flow flow = visitLoopWithExits(node, loop);
-  if (flow != Flow::Failed)
-    bindLoopVariable(node, {loop.own[2], type}, without != nullptr);
+  if (flow != Flow::Failed && !keepAssignedVariable(node, range, outer))
+    bindLoopVariable(node, {loop.own[2], type}, isKnown);
   return flow;
 }
 

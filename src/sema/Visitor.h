@@ -111,6 +111,7 @@ private:
   MaybeValue visitUnary(const syntax::Unary &node);
   MaybeValue unaryOf(syntax::UnaryOperator op, const Value &operand);
   MaybeValue visitBoolOp(const syntax::BoolOp &node);
+  bool assignsBehind(const MaybeValue &runTime, const syntax::Expr *operand); // true: reported
   MaybeValue visitCompare(const syntax::Compare &node);
   MaybeValue compareOf(syntax::CompareOperator op, const Value &left, const Value &right);
   MaybeValue equalityOfTuples(syntax::CompareOperator op, const ValueTuple &left, const ValueTuple &right);
@@ -236,13 +237,22 @@ private:
   Flow leaveStaticRange();
   void bindLastTrip(const syntax::For &node, const RunTimeRange &range, const std::optional<Local> &before);
   mlir::Value valueWithoutTrip(const std::optional<Local> &before, const Tensor &start);
+  // The same, or else the start.
+  Tensor variableWithoutTrip(const RunTimeRange &range, const std::optional<Local> &before);
+  // False: the body does not assign the variable.
+  bool keepAssignedVariable(const syntax::For &node, const RunTimeRange &range,
+                            const std::optional<Local> &before);
+  bool isAssignedIn(const syntax::Block &body, llvm::StringRef name);
+  mlir::Value hasTripOf(const RunTimeRange &range);
+  static Tensor startOf(const RunTimeRange &range);
   void bindLoopVariable(const syntax::For &node, const Tensor &value, bool isKnown);
   Flow visitWhile(const syntax::While &node);
   std::vector<std::pair<llvm::StringRef, Local>> foundByCondition(const syntax::While &node,
                                                                   const Carried &carried);
   // VisitLoopWithExits.cpp
   bool leavesEarly(const syntax::Block &body, const Carried &carried, const syntax::Name *variable);
-  Flow visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried);
+  Flow visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried,
+                         const std::optional<Local> &outer);
   Flow visitWhileWithExits(const syntax::While &node, Carried &carried);
   struct ExitLoop;
   using Values = llvm::SmallVector<mlir::Value>;

@@ -156,3 +156,22 @@ def test_sorted_pairs_give_the_order(target):
     out = np.zeros_like(x)
     rank_kernel[(1,)](x, out, N=37)
     np.testing.assert_array_equal(out, np.argsort(-x))
+
+
+@triton.jit
+def dimension_kernel(x_ptr, NAME: tl.constexpr, DIM: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 8))
+    if NAME == "flip":
+        x = tl.flip(x, DIM)
+    elif NAME == "softmax":
+        x = tl.softmax(x, DIM)
+    else:
+        x = tl.sort(x, DIM)
+    tl.store(x_ptr + tl.arange(0, 8), x)
+
+
+@pytest.mark.parametrize("dim", [1, 2, -2, -3])
+@pytest.mark.parametrize("name", ["flip", "softmax", "sort"])
+def test_a_dimension_that_a_tile_has_not_is_refused(name, dim):
+    with pytest.raises(triton.CompilationError, match="dim must be a dimension of the tile|invalid axis"):
+        dimension_kernel[(1,)](np.zeros(8, np.float32), NAME=name, DIM=dim)

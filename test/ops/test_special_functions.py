@@ -313,3 +313,11 @@ def test_narrow_floats_are_computed_in_f32_and_rounded_once(target, kernel_of, n
 def test_ilogb_of_narrow_floats(target, kernel_of):
     x = np.array([0.3, 1, 6, 2.0**-14], np.float16)
     np.testing.assert_array_equal(run(kernel_of("libdevice.ilogb(x)"), x, out=np.zeros(4, np.int32)), [-2, 0, 2, -14])
+
+
+@pytest.mark.parametrize("call, x, zero", [("sinpi", -0.0, -0.0), ("sinpi", 1.0, 0.0), ("sinpi", -2.0, -0.0), ("j1", -0.0, -0.0),
+                                           ("cyl_bessel_i1", -0.0, -0.0), ("lgamma", 1.0, 0.0), ("lgamma", 2.0, 0.0)])
+def test_signs_of_zeros(target, kernel_of, call, x, zero):
+    """CUDA Math API, sinpi, j1 and cyl_bessel_i1 of +-0; C99, F.10.5.3."""
+    out = run(kernel_of(f"libdevice.{call}(x)"), np.array([x], np.float32))
+    assert out[0] == 0 and np.signbit(out[0]) == np.signbit(zero)

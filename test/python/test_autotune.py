@@ -22,6 +22,10 @@ def make(**options):
     return increment
 
 
+def f(x):
+    return x
+
+
 def grid(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
 
@@ -187,6 +191,25 @@ def test_what_is_no_part_of_the_configurations_is_refused(top_k):
 def test_names_of_no_parameter_are_refused(names):
     with pytest.raises(ValueError, match="names `m`, which is no parameter of `increment`\n  hint: its parameters: x_ptr, n, BLOCK"):
         triton.autotune(CONFIGS, **names)(make().fn)
+
+
+@pytest.mark.parametrize("decorate", [triton.autotune(CONFIGS, key=[]), triton.heuristics({"BLOCK": lambda _: 8})], ids=["autotune", "heuristics"])
+def test_a_function_that_is_no_kernel_yet_is_refused(decorate):
+    with pytest.raises(TypeError, match="`f` is none yet\n  hint: write @triton.jit directly above `def`"):
+        decorate(f)
+
+
+@pytest.mark.parametrize("options, told", [({"key": None}, "key is None"), ({"restore_value": ["n"]}, "its argument is 11, no tensor"),
+                                           ({"prune_configs_by": {"early_config_prune": lambda *_, **__: None}}, "gave None")])
+def test_what_a_tuner_cannot_use_is_told(options, told):
+    with pytest.raises(TypeError, match=told):
+        triton.autotune(CONFIGS, **{"key": ["n"], **options})(make().fn)[grid](np.zeros(11, np.float32), 11)
+
+
+@pytest.mark.parametrize("values", [{"BLOCK": 8}, ["BLOCK"]])
+def test_heuristics_are_functions_by_name(values):
+    with pytest.raises(TypeError, match="gives no function for each name"):
+        triton.heuristics(values)(make().fn)
 
 
 def test_a_key_of_no_parameter_is_told():

@@ -298,3 +298,10 @@ def test_number_of_threads(count):
     triton.set_num_threads(before)
     with pytest.raises(triton.LaunchError):
         triton.set_num_threads(0)
+
+
+@pytest.mark.parametrize("n, power", [(0, 0), (1, 1), (3, 4), (8, 8), (np.int64(9), 16)])
+def test_next_power_of_2_takes_integers(n, power):
+    assert triton.next_power_of_2(n) == power
+    with pytest.raises(TypeError):  # half of an odd number would be cut
+        triton.next_power_of_2(n / 2)

@@ -59,6 +59,24 @@ def test_a_file_may_be_deleted(module_of):
     assert module.k.src.startswith("def k(p):") and module.helper.raw_src[0] == "@triton.jit\n"
 
 
+def test_lines_may_be_indented_less_than_their_function(module_of):
+    module, _ = module_of('''import tegula as triton
+import tegula.language as tl
+class Kernels:
+    @triton.jit
+    def commented(x):
+# tl.store(x, 1)
+        tl.store(x, 7)
+    @triton.jit
+    def told(x):
+        """Stores 8,
+and says so here."""
+        tl.store(x,
+    8)
+''')
+    assert (value_of(module.Kernels.commented), value_of(module.Kernels.told)) == (7, 8)
+
+
 def test_two_modules_are_written_to_one_path(module_of):
     first, second = module_of(TEXT)[0], module_of(TEXT.replace("x + 1", "x + 2"))[0]
     assert (value_of(first.k), value_of(second.k)) == (1, 2)

@@ -3,6 +3,7 @@ so that kernels can be written, passed around and annotated."""
 import enum
 import functools
 import importlib
+import operator
 import re
 import sys
 import threading
@@ -387,10 +388,8 @@ def cdiv(x, y):
 @host_function("triton.next_power_of_2")
 def next_power_of_2(n):
     """The smallest power of two that is at least `n`; 1 below 1, as upstream has it for 1 (0 gives 0)."""
-    n = _unwrap(n)
-    if n <= 0:
-        return 0
-    return 1 << (int(n) - 1).bit_length()
+    n = operator.index(_unwrap(n))
+    return 1 << (n - 1).bit_length() if n > 0 else 0
 
 
 @host_function("triton.language.get_int_dtype")

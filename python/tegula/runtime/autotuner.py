@@ -51,6 +51,14 @@ def _ranking(measured):
     return tuple(measured) if isinstance(measured, (tuple, list)) else (measured,)
 
 
+def _kernel(fn, decorator):
+    """What is decorated has to be a kernel already."""
+    if hasattr(fn, "arg_names"):
+        return fn
+    raise TypeError(f"@triton.{decorator} decorates a kernel, and `{getattr(fn, '__name__', fn)}` is none yet\n"
+                    f"  hint: write @triton.jit directly above `def`, below @triton.{decorator}")
+
+
 class _Wrapper(KernelInterface):
     """What autotune and heuristics have in common: a kernel inside, and its parameters."""
 
@@ -83,6 +91,8 @@ class Autotuner(_Wrapper):
     def __init__(self, fn, arg_names, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
         super().__init__(fn, arg_names)
+        if key is None:
+            raise TypeError("autotune: key is None; it is a list of parameters' names\n  hint: key=[] measures once")
         self.configs = listed(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
@@ -118,7 +128,13 @@ class Autotuner(_Wrapper):
             if kwargs[name] is not None:
                 restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
         if not reset_only:
-            self.restore_copies = {name: copied(kwargs[name]) for name in self.restore_value if kwargs[name] is not None}
+            self.restore_copies = {name: self._copied(name, kwargs[name]) for name in self.restore_value
+                                   if kwargs[name] is not None}
+
+    def _copied(self, name, value):
+        if not hasattr(value, "clone") and not hasattr(value, "copy"):
+            raise TypeError(f"autotune: restore_value names `{name}` of `{self.__name__}`, and its argument is {value!r}, no tensor")
+        return copied(value)
 
     def _restore(self, kwargs, exception):
         """The hook after a run."""
@@ -230,7 +246,10 @@ class Autotuner(_Wrapper):
         """The configurations that are worth measuring for the arguments in `nargs` and `kwargs`."""
         configs = self.configs
         if self.early_config_prune:
-            configs = list(self.early_config_prune(configs, self.nargs, **kwargs))
+            left = self.early_config_prune(configs, self.nargs, **kwargs)
+            if left is None:
+                raise TypeError(f"early_config_prune of `{self.__name__}` gave None; it has to return the configurations that are left")
+            configs = list(left)
             if not configs:
                 raise AutotunerError(f"early_config_prune left no configuration of `{self.__name__}`: there is no valid "
                                      "autotuner config")
@@ -311,6 +330,9 @@ class Heuristics(_Wrapper):
 
     def __init__(self, fn, arg_names, values):
         super().__init__(fn, arg_names)
+        if not hasattr(values, "items") or not all(callable(rule) for rule in values.values()):
+            raise TypeError(f"heuristics: {values!r} gives no function for each name\n"
+                            '  hint: @triton.heuristics({"BLOCK": lambda arguments: ...})')
         self.values = values
 
     def run(self, *args, grid=None, warmup=False, **kwargs):
@@ -339,7 +361,7 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     `cache_results` (or TRITON_CACHE_AUTOTUNING=1) other processes find what was measured below TRITON_CACHE_DIR."""
 
     def decorate(fn):
-        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+        return Autotuner(_kernel(fn, "autotune"), fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
                          prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results)
 
     return decorate
@@ -347,4 +369,4 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
 
 def heuristics(values):
     """Computes constants of a kernel from its other arguments: ``{name: function(arguments)}``."""
-    return lambda fn: Heuristics(fn, fn.arg_names, values)
+    return lambda fn: Heuristics(_kernel(fn, "heuristics"), fn.arg_names, values)

@@ -8,7 +8,6 @@ import linecache
 import os
 import re
 import sys
-import textwrap
 import threading
 import time
 import tokenize
@@ -30,6 +29,13 @@ def get_jit_fn_file_line(fn):
     while not isinstance(fn, JITCallable):
         fn = fn.fn
     return fn.fn.__code__.co_filename, fn.starting_line_number
+
+
+def dedented(lines):
+    """The text of a definition as it would stand at the beginning of a line. Comments, texts and what brackets hold may be
+    indented less than the definition is."""
+    indent = lines[0][:len(lines[0]) - len(lines[0].lstrip())]
+    return "".join(line[len(os.path.commonprefix((line, indent))):] for line in lines)
 
 
 def found_again(function):
@@ -281,7 +287,7 @@ class JITCallable:
 
     @functools.cached_property
     def _src(self):
-        text = textwrap.dedent("".join(self._lines[0]))
+        text = dedented(self._lines[0])
         start = re.search(r"^def\s+\w+\s*\(", text, re.MULTILINE)
         return text[start.start():] if start else text
 

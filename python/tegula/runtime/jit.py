@@ -6,7 +6,6 @@ import inspect
 import itertools
 import os
 import sys
-import textwrap
 import weakref
 from typing import Generic, TypeVar
 
@@ -21,7 +20,7 @@ from ._async_compile import active_mode
 from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
 from .binder import compute_cache_key, create_function_from_signature
 from .cache import get_cache_key  # libraries ask for it here
-from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
+from .callables import JITCallable, KernelParam, dedented, get_full_name, get_jit_fn_file_line
 from .driver import driver
 from .dependencies import is_pure, watch_call
 from .specialize import DeviceCaches, Specialization, call_key, mangle_type, native_specialize_impl
@@ -400,10 +399,9 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         if getattr(self, "_is_updated", False):
             return self.file_name, self.src, max(1, self.def_file_line_number), 0
         lines, first = self._lines
-        text = "".join(lines)
         indent = len(lines[0]) - len(lines[0].lstrip())
         path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
-        return path, textwrap.dedent(text), max(1, first), indent
+        return path, dedented(lines), max(1, first), indent
 
     def is_gluon(self):
         return False

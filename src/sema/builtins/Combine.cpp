@@ -13,7 +13,11 @@ std::optional<std::vector<Tensor>> asScalars(Call &call, const Value &result, ll
   std::vector<Tensor> scalars;
   bool fits = elements->size() == like.size();
   for (size_t e = 0; fits && e < like.size(); ++e) {
-    auto scalar = toTensor(call.session, (*elements)[e]);
+    const Value &element = (*elements)[e];
+    if (!element.tensor() && !isNumber(element)) // of a function without `return`, say
+      return call.fail(diag::Kind::CombineResult,
+                       {describe(element), like.size() == 1 ? "one number" : "a tuple of numbers"});
+    auto scalar = toTensor(call.session, element);
     if (!scalar)
       return std::nullopt;
     fits = scalar->type == like[e].type;

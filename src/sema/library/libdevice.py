@@ -163,7 +163,7 @@ def libdevice_sinpi(x: real):
     nearest = libdevice.rint(x)
     value = libdevice.sin(3.141592653589793 * (x - nearest))
     odd = nearest - 2.0 * tl.floor(nearest * 0.5) != 0
-    return tl.where(odd, -value, value)
+    return tl.where(x == nearest, x * 0.0, tl.where(odd, -value, value))  # zeros have the sign of x
 
 
 @triton.jit

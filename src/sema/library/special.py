@@ -159,7 +159,7 @@ def libdevice_j0(x: real):
 @triton.jit
 def libdevice_j1(x: real):
     value = bessel(x, 1)
-    return tl.where(x < 0, -value, value).to(x.dtype)
+    return tl.where(x == 0, x, tl.where(x < 0, -value, value).to(x.dtype))
 
 
 @triton.jit
@@ -279,7 +279,7 @@ def libdevice_cyl_bessel_i0(x: real):
 def libdevice_cyl_bessel_i1(x: real):
     check_float(x)
     value = modified_bessel(x.to(tl.float64), 1)
-    return tl.where(x != x, x, tl.where(x < 0, -value, value).to(x.dtype))
+    return tl.where((x != x) | (x == 0), x, tl.where(x < 0, -value, value).to(x.dtype))
 
 
 # ---- the gamma function ---------------------------------------------------------------------
@@ -334,8 +334,8 @@ def libdevice_lgamma(x: real):
     check_float(x)
     wide = x.to(tl.float64)
     size = tl.abs(wide)
-    # Gamma has poles at 0, -1, -2, ...; between them its reflection.
-    positive = log_gamma(size)
+    # Gamma has poles at 0, -1, -2, ...; between them its reflection. 0 at 1 and 2 is no negative one.
+    positive = log_gamma(size) + 0.0
     reflected = 1.1447298858494002 - tl.log(tl.abs(libdevice.sinpi(wide)) * tl.maximum(size, 1e-310)) - positive
     value = tl.where(wide > 0, positive, reflected)
     value = tl.where((size < 1e-300) & (wide != 0), -tl.log(size), value)
