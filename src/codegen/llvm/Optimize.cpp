@@ -7,6 +7,7 @@
 #include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/ShareDividends.h"
+#include "codegen/llvm/StoresOfOneLane.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
 
@@ -312,6 +313,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(NarrowQuotients());
   if (comparesPlaces)
     cleanup.addPass(Combine());
+  if (!module.getTargetTriple().isNVPTX())
+    cleanup.addPass(StoresOfOneLane());
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

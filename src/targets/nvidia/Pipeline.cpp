@@ -26,6 +26,7 @@
 #include "targets/nvidia/SharedDivisors.h"
 #include "targets/nvidia/SharedSums.h"
 #include "targets/nvidia/SignedZeros.h"
+#include "targets/nvidia/SumsBehindWaits.h"
 #include "targets/nvidia/SunkComparisons.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -382,6 +383,9 @@ constexpr Pass keepZeros{
     eachCode<keepSignsOfZeros>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
+constexpr Pass copySumsLate{"copy-sums-behind-waits", "ptx",
+                            "copies of sums stand behind the wait for their product, whose registers they read",
+                            changeText<copySumsBehindWaits>};
 constexpr Pass widenDifferences{
     "widen-narrow-differences", "ptx",
     "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
@@ -484,6 +488,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &hideFactors},
     {"optimize", &keepZeros},
     {"ptx", &emitPtx},
+    {"ptx", &copySumsLate, hasGroupDots},
     {"ptx", &widenDifferences},
     {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},

@@ -1,0 +1,52 @@
+"""A masked store whose mask is known to hold for one lane writes one element: for AVX-512 LLVM wrote what the element was before
+it was narrowed, over its neighbours."""
+import re
+import subprocess
+
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def first_kernel(x, y, n, AT: tl.constexpr, N: tl.constexpr):
+    r = tl.arange(0, N)
+    value = tl.load(x + r).to(y.dtype.element_ty)
+    tl.store(y + r, value, mask=r < n)
+    tl.store(y + N + r, value, mask=r == AT)
+
+
+@triton.jit
+def column_kernel(x, y, n, N: tl.constexpr):
+    r, c = tl.arange(0, N)[:, None], tl.arange(0, 4)[None, :]
+    tl.store(y + r * 4 + c, tl.load(x + r * 4 + c).to(y.dtype.element_ty), mask=(r < N) & (c < n))
+
+
+TYPES = [(torch.float32, torch.bfloat16), (torch.float32, torch.float8_e4m3fn), (torch.float64, torch.float16), (torch.float16, torch.float8_e5m2),
+         (torch.int32, torch.int16), (torch.int32, torch.int8), (torch.int64, torch.int8), (torch.int16, torch.uint8), (torch.float32, torch.float32)]
+
+
+@pytest.mark.parametrize("size", [2, 8, 64])
+@pytest.mark.parametrize("wide, narrow", TYPES, ids=lambda dtype: str(dtype)[6:])
+def test_neighbours_stay(target, wide, narrow, size):
+    x, y = (torch.arange(size) % 5 + 1).to(wide), torch.full((2 * size,), 7.0).to(narrow)
+    first_kernel[(1,)](x, y, 1, AT=size - 1, N=size)
+    wanted = torch.full((2 * size,), 7.0)
+    wanted[0], wanted[-1] = 1, x[-1].float()
+    assert torch.equal(y.float(), wanted)
+
+
+@pytest.mark.parametrize("wide, narrow", TYPES, ids=lambda dtype: str(dtype)[6:])
+def test_other_columns_stay(target, wide, narrow):
+    x, y = (torch.arange(64) % 5 + 1).to(wide).reshape(16, 4), torch.full((16, 4), 7.0).to(narrow)
+    column_kernel[(1,)](x, y, 1, N=16)
+    assert torch.equal(y[:, 0].float(), x[:, 0].float()) and bool((y[:, 1:].float() == 7).all())
+
+
+def test_no_masked_store_of_a_known_lane_is_left(build_dir):
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::first_kernel", "--signature", "x=*f32:16,y=*bf16:16,n=1,AT=3,N=16",
+                           "--target", "cpu", "--cpu", "skylake-avx512", "--emit", "llvm"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert not re.search(r"llvm\.masked\.store.*x i1> <i1", done.stdout)
