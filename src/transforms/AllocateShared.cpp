@@ -1,5 +1,6 @@
 #include "base/OverLimit.h"
 #include "ir/simt/Scratch.h"
+#include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
 
 #include "mlir/IR/Builders.h"
@@ -172,6 +173,29 @@ Placement placeAll(ModuleOp module, uint64_t limit, const simt::Costs &costs,
   return {std::move(users), total};
 }
 
+// Conversions that do not fit beside the buffers happen in rounds of fewer bytes, as few as it takes. Where
+// that is not enough they stay as they are, for the table of what does not fit.
+Placement placeInRounds(ModuleOp module, uint64_t limit, const simt::Costs &costs) {
+  Placement whole = placeAll(module, limit, costs, {});
+  if (whole.bytes <= limit)
+    return whole;
+  SmallVector<std::pair<simt::ConvertOp, simt::ConversionAttr>> before;
+  uint64_t largest = leastScratch;
+  module.walk([&](simt::ConvertOp convert) {
+    before.push_back({convert, convert.getPlanAttr()});
+    largest = std::max(largest, simt::scratchBytes(convert));
+  });
+  for (uint64_t bytes = llvm::PowerOf2Ceil(largest) / 2; bytes >= leastScratch; bytes /= 2) {
+    for (auto [convert, plan] : before)
+      convert.setPlanAttr(simt::ConversionAttr::get(convert.getContext(), planUnder(convert, bytes, costs)));
+    if (Placement fitting = placeAll(module, limit, costs, {}); fitting.bytes <= limit)
+      return fitting;
+  }
+  for (auto [convert, plan] : before)
+    convert.setPlanAttr(plan);
+  return whole;
+}
+
 } // namespace
 
 uint64_t sharedBytesNeeded(ModuleOp module, uint64_t limit, const simt::Costs &costs,
@@ -189,7 +213,7 @@ Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs)
     return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +
                                                    tile::locationText(unplanned.getLoc()) +
                                                    " happens: plan-converts comes first");
-  auto [users, total] = placeAll(module, limit, costs, {});
+  auto [users, total] = placeInRounds(module, limit, costs);
   OpBuilder builder(module.getContext());
   for (User &user : users) {
     auto offset = builder.getI64IntegerAttr(int64_t(user.offset));

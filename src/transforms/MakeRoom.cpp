@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "transforms/PlanConverts.h"
 #include "transforms/StartNextTrip.h"
 
 using namespace mlir;
@@ -7,8 +8,6 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 
 namespace {
-
-constexpr uint64_t leastScratch = 8 * 1024; // bytes, that a conversion in several rounds keeps
 
 class Room {
 public:
@@ -63,13 +62,8 @@ private:
 
   std::vector<layout::ConversionPlan> plansUnder(uint64_t bytes) {
     std::vector<layout::ConversionPlan> plans;
-    for (simt::ConvertOp convert : converts_) {
-      plans.push_back(simt::planOf(convert));
-      if (plans.back().scratchBytes > bytes)
-        plans.back() = layout::planShared(
-            simt::layoutOf(convert.getValue()), simt::layoutOf(convert.getResult()),
-            simt::storedBits(elementType(convert.getType())), bytes, machine_.costs.conversion);
-    }
+    for (simt::ConvertOp convert : converts_)
+      plans.push_back(planUnder(convert, bytes, machine_.costs));
     return plans;
   }
 

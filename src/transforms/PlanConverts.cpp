@@ -58,6 +58,14 @@ void sinkBehindStores(simt::ConvertOp convert) {
 
 } // namespace
 
+layout::ConversionPlan planUnder(simt::ConvertOp convert, uint64_t bytes, const simt::Costs &costs) {
+  layout::ConversionPlan plan = simt::planOf(convert);
+  if (plan.scratchBytes <= bytes)
+    return plan;
+  return layout::planShared(simt::layoutOf(convert.getValue()), simt::layoutOf(convert.getResult()),
+                            simt::storedBits(tile::elementType(convert.getType())), bytes, costs.conversion);
+}
+
 void planConverts(ModuleOp module, const simt::Costs &costs) {
   module.walk([&](simt::ConvertOp convert) {
     // A thread's part of a factor of multiply-adds has all of K: it is read from shared memory as it is

@@ -11,7 +11,8 @@ namespace tegula::transforms {
 
 // Gives each buffer (`simt.alloc`) and each op that needs scratch (`simt.scratch`) an offset, by live ranges,
 // and the module `simt.shared_bytes`. Scratch of consecutive ops lies in different places where that is
-// cheap, so that one can write while warps still read the other's. Resource, with the table of buffers and a
+// cheap, so that one can write while warps still read the other's. Conversions happen in rounds where they
+// would not fit. Resource, with the table of buffers and a
 // number of stages that fits: more than `limit` bytes.
 Status allocateShared(mlir::ModuleOp module, uint64_t limit, const simt::Costs &costs);
 

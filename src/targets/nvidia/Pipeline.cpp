@@ -383,9 +383,10 @@ constexpr Pass keepZeros{
     eachCode<keepSignsOfZeros>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
-constexpr Pass copySumsLate{"copy-sums-behind-waits", "ptx",
-                            "copies of sums stand behind the wait for their product, whose registers they read",
-                            changeText<copySumsBehindWaits>};
+constexpr Pass copySumsLate{
+    "copy-sums-behind-waits", "ptx",
+    "copies of sums stand behind the wait for their product, whose registers they read",
+    changeText<copySumsBehindWaits>};
 constexpr Pass widenDifferences{
     "widen-narrow-differences", "ptx",
     "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
@@ -457,8 +458,8 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::startDots, hasGroupDots},
     {"simt", &pipeline::storeBoxes, hasBulkCopy},
     {"simt", &pipeline::startLoads},
-    {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
+    {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::insertBarriers},
     {"simt", &pipeline::recomputeInTrips, hasGroupDots},
     {"simt", &pipeline::sinkStandIns, hasBulkCopy},

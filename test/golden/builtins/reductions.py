@@ -173,7 +173,7 @@ def nothing(a, b):
 
 @triton.jit
 def no_result(p):
-    # no_result: None is no number and no run-time value [NotATensor]
+    # no_result: `tl.reduce`: the function gives None, and must give one number [CombineResult]
     tl.reduce(tl.arange(0, 8), 0, nothing)
 
 

@@ -18,8 +18,9 @@ TEST(SumsBehindWaits, CopiesAheadOfAWaitStandBehindIt) {
 }
 
 TEST(SumsBehindWaits, OtherCopiesStay) {
-  for (const char *line : {"\tmov.b32 \t%r5, 0;\n", "\tmov.u32 \t%r5, %tid.x;\n", "\tmov.b64 \t{%r1, %r2}, %rd5;\n",
-                           "\tmov.b32 \t%r5, %r1;\n\tadd.s32 \t%r9, %r5, 1;\n", "$L__BB0_2:\n"})
+  for (const char *line :
+       {"\tmov.b32 \t%r5, 0;\n", "\tmov.u32 \t%r5, %tid.x;\n", "\tmov.b64 \t{%r1, %r2}, %rd5;\n",
+        "\tmov.b32 \t%r5, %r1;\n\tadd.s32 \t%r9, %r5, 1;\n", "$L__BB0_2:\n"})
     EXPECT_EQ(copySumsBehindWaits(line + wait), line + wait);
   EXPECT_EQ(copySumsBehindWaits("\tmov.b32 \t%r5, %r1;\n\tret;\n"), "\tmov.b32 \t%r5, %r1;\n\tret;\n");
 }
