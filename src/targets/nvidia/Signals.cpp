@@ -92,7 +92,13 @@ llvm::Value *NvidiaHardware::findCopyMaps(Builder &b, llvm::Value *told, unsigne
   constants->setAlignment(llvm::Align(CopyMap::bytes));
   llvm::Value *number = b.CreatePtrToInt(told, b.getInt64Ty());
   llvm::Value *isConstant = b.CreateICmpNE(b.CreateAnd(number, 1), b.getInt64(0));
-  llvm::Value *inConstants = b.CreateGEP(b.getInt8Ty(), b.CreateAddrSpaceCast(constants, b.getPtrTy()),
+  // LLVM's pointers to constants have 32 bits, which the simulator's memory goes beyond. A `$` of the name is
+  // written twice.
+  const std::string place =
+      "mov.u64 $0, " + std::string(CopyMap::constantsName) + "$; cvta.const.u64 $0, $0;";
+  auto *address = llvm::InlineAsm::get(llvm::FunctionType::get(b.getPtrTy(), false), place, "=l",
+                                       /*hasSideEffects=*/false);
+  llvm::Value *inConstants = b.CreateGEP(b.getInt8Ty(), b.CreateCall(address),
                                          b.CreateSub(number, b.getInt64(CopyMap::inConstants(0))));
   llvm::Value *maps = b.CreateSelect(isConstant, inConstants, b.CreateAddrSpaceCast(told, b.getPtrTy()));
   llvm::Value *fences = b.CreateAnd(acts, b.CreateNot(isConstant));
