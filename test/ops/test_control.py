@@ -265,7 +265,7 @@ def walrus_on_a_side_kernel(q, n):
     tl.store(q + 5, a)
     t = (u := tl.arange(0, 4) + n) if n > 4 else tl.arange(0, 4)
     tl.store(q + 6, tl.sum(t))
-    if n > 10 and n > ((v := 5) if n > 2 else 3):
+    if n > ((v := 5) if n > 2 else 3):
         tl.store(q + 7, 1)
 
 
@@ -278,7 +278,7 @@ def walrus_on_a_side(n):
     for i in range(n):
         b = (a := i) if i == 1 else (a := a + 1) + 2 if i == 2 else 3
     total = sum(k + n for k in range(4)) if n > 4 else 6
-    return [x, y, w, z, b, a, total, int(n > 10)]
+    return [x, y, w, z, b, a, total, int(n > 5)]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 10, 11, 12])
