@@ -102,7 +102,7 @@ def test_no_passes_of_an_unknown_target(tegula):
 def test_a_kernel_that_does_not_compile_is_shown_as_far_as_it_came(tegula):
     done, looks = look(tegula, "sm_86", "--print-after", "all", "--num-stages", "8", signature=OF_DOT + "1024")
     assert done.returncode == 1 and "[TargetTooSmall]" in done.stderr
-    assert looks[-1][1] == "report-moves"
+    assert looks[-1][1] == "start-loads"
 
 
 OPT = PROGRAM.parent / "tegula-opt"
