@@ -29,6 +29,12 @@ def mul_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def cdiv_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.cdiv(tl.load(x_ptr + i), tl.load(y_ptr + i)))
+
+
+@triton.jit
 def functions_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr, SANITIZE: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)
@@ -76,6 +82,8 @@ CASES = [
     (mul_kernel, np.int32(2**30), np.int32(2), "int32 overflow in `*`"),
     (mul_kernel, np.uint32(2**32 - 1), np.uint32(2**32 - 1), "uint32 overflow in `*`"),
     (mul_kernel, np.int32(-2**30), np.int32(2), ""),
+    (cdiv_kernel, np.int32(2**31 - 1), np.int32(4), "int32 overflow in `+`"),  # of the dividend and the divisor, less 1
+    (cdiv_kernel, np.int32(2**31 - 5), np.int32(4), ""),
 ]
 
 

@@ -374,8 +374,8 @@ std::optional<Value> call_clamp(Call &call) {
 
 std::optional<Value> call_cdiv(Call &call) {
   Session &session = call.session;
-  auto sum = binary(session, BinOp::Add, call[0], call[1]);
-  auto last = sum ? binary(session, BinOp::Sub, *sum, Value(makeInt(1))) : std::nullopt;
+  auto sum = checkedBinary(session, BinOp::Add, call[0], call[1]);
+  auto last = sum ? checkedBinary(session, BinOp::Sub, *sum, Value(makeInt(1))) : std::nullopt;
   return last ? binary(session, BinOp::FloorDiv, *last, call[1]) : std::nullopt;
 }
 

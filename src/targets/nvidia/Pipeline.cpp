@@ -22,11 +22,11 @@
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
 #include "targets/nvidia/ProductSteps.h"
+#include "targets/nvidia/RegistersUnderWay.h"
 #include "targets/nvidia/SharedComparisons.h"
 #include "targets/nvidia/SharedDivisors.h"
 #include "targets/nvidia/SharedSums.h"
 #include "targets/nvidia/SignedZeros.h"
-#include "targets/nvidia/SumsBehindWaits.h"
 #include "targets/nvidia/SunkComparisons.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -383,10 +383,10 @@ constexpr Pass keepZeros{
     eachCode<keepSignsOfZeros>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
-constexpr Pass copySumsLate{
-    "copy-sums-behind-waits", "ptx",
-    "copies of sums stand behind the wait for their product, whose registers they read",
-    changeText<copySumsBehindWaits>};
+constexpr Pass keepFromUnderWay{
+    "keep-from-registers-under-way", "ptx",
+    "copies of registers that products under way have stand behind their wait, or ahead of them",
+    changeText<keepFromRegistersUnderWay>};
 constexpr Pass widenDifferences{
     "widen-narrow-differences", "ptx",
     "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
@@ -489,7 +489,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &hideFactors},
     {"optimize", &keepZeros},
     {"ptx", &emitPtx},
-    {"ptx", &copySumsLate, hasGroupDots},
+    {"ptx", &keepFromUnderWay, hasGroupDots},
     {"ptx", &widenDifferences},
     {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},

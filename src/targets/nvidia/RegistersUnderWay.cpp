@@ -1,0 +1,293 @@
+#include "targets/nvidia/RegistersUnderWay.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace tegula::nvidia {
+
+namespace {
+
+using Names = llvm::SmallVector<llvm::StringRef, 4>;
+
+bool isOfName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; }
+
+// Calls `body` with each register of the text and where it begins.
+template <typename Body> void eachRegister(llvm::StringRef text, Body body) {
+  for (size_t at = text.find('%'); at != llvm::StringRef::npos;) {
+    size_t end = at + 1;
+    while (end < text.size() && isOfName(text[end]))
+      ++end;
+    body(text.slice(at, end), at);
+    at = text.find('%', end);
+  }
+}
+
+Names registersOf(llvm::StringRef text) {
+  Names names;
+  eachRegister(text, [&](llvm::StringRef name, size_t) { names.push_back(name); });
+  return names;
+}
+
+struct Line {
+  std::string text; // with its end
+  llvm::StringRef code() const { return llvm::StringRef(text).trim(); }
+};
+
+bool isProduct(llvm::StringRef code) { return code.starts_with("wgmma.mma_async"); }
+bool isWaitForAll(llvm::StringRef code) {
+  return code.starts_with("wgmma.wait_group") && code.ends_with(" 0;");
+}
+
+// Behind it other lines may run than the next one, or ahead of it than the one before. Labels of debug
+// information are none.
+bool isBoundary(llvm::StringRef code) {
+  bool isLabel = code.ends_with(":") && !code.starts_with("$L__tmp");
+  return isLabel || code.contains("bra") || code.starts_with("ret") || code.starts_with("exit") ||
+         code.starts_with("{") || code.starts_with("}") || code.starts_with("call");
+}
+
+// `mov RESULTS, SOURCES;` of registers, without a predicate.
+struct Copy {
+  Names results, sources;
+  bool isOfOne() const { return results.size() == 1 && sources.size() == 1; }
+};
+std::optional<Copy> copyOf(llvm::StringRef code) {
+  if (!code.starts_with("mov."))
+    return std::nullopt;
+  llvm::StringRef operands = code.drop_until([](char c) { return c == ' ' || c == '\t'; }).trim();
+  size_t comma = operands.find(operands.starts_with("{") ? "}," : ",");
+  if (comma == llvm::StringRef::npos)
+    return std::nullopt;
+  Copy copy{registersOf(operands.take_front(comma)), registersOf(operands.drop_front(comma))};
+  bool isSpecial = llvm::any_of(copy.sources, [](llvm::StringRef name) { return name.contains('.'); });
+  return copy.results.empty() || copy.sources.empty() || isSpecial ? std::nullopt : std::optional(copy);
+}
+
+// The sums of a product, which come first, and all registers that it has until it is done.
+Names sumsOf(llvm::StringRef code) { return registersOf(code.split('{').second.split('}').first); }
+Names registersUnderWay(llvm::StringRef code) {
+  Names names;
+  for (llvm::StringRef rest = code; rest.contains('{');) {
+    auto [listed, behind] = rest.split('{').second.split('}');
+    names.append(registersOf(listed));
+    rest = behind;
+  }
+  return names;
+}
+
+struct Text {
+  std::vector<Line> lines;
+  llvm::StringSet<> ofProducts;          // all registers that some product has
+  llvm::StringMap<size_t> mentions = {}; // lines with each register, once somebody asks
+
+  size_t linesWith(llvm::StringRef name) {
+    if (mentions.empty())
+      for (const Line &line : lines) {
+        Names names = registersOf(line.text);
+        llvm::sort(names);
+        for (llvm::StringRef each : llvm::make_range(names.begin(), llvm::unique(names)))
+          ++mentions[each];
+      }
+    return mentions.lookup(name);
+  }
+};
+
+// Code without a branch, lines `begin` to `end`.
+class Stretch {
+public:
+  Stretch(Text &text, size_t begin, size_t end) : text_(text), lines_(text.lines), begin_(begin), end_(end) {}
+
+  void change() {
+    eachCopyUnderWay([&](size_t i, const Copy &copy, UnderWay &underWay) {
+      if (mentions_.empty())
+        collectMentions(); // few stretches have such a copy
+      if (!putBehindWait(i, copy) && copy.isOfOne() && underWay.contains(copy.sources[0]))
+        putAhead(i, copy.results[0].str(), copy.sources[0].str(), underWay);
+    });
+  }
+
+  // What stands ahead of a line, and behind it.
+  std::string ahead(size_t line) const { return ahead_.lookup(line); }
+  std::string behind(size_t line) const { return behind_.lookup(line); }
+
+private:
+  using Numbers = std::vector<size_t>;      // of lines, in order
+  using UnderWay = llvm::StringMap<size_t>; // registers, and the first product that has each
+
+  // Calls `body` with each copy of a register that a product under way has, or may have.
+  template <typename Body> void eachCopyUnderWay(Body body) {
+    UnderWay underWay;
+    bool isAheadOfWaits = true;
+    auto has = [&](llvm::StringRef name) {
+      return underWay.contains(name) || (isAheadOfWaits && text_.ofProducts.contains(name));
+    };
+    for (size_t i = begin_; i != end_; ++i) {
+      llvm::StringRef code = lines_[i].code();
+      if (isWaitForAll(code)) {
+        underWay.clear();
+        isAheadOfWaits = false;
+      } else if (isProduct(code)) {
+        for (llvm::StringRef name : registersUnderWay(code))
+          underWay.try_emplace(name, i);
+      } else if (std::optional<Copy> copy = copyOf(code); copy && llvm::any_of(copy->sources, has)) {
+        body(i, *copy, underWay);
+      }
+    }
+  }
+
+  void collectMentions() {
+    for (size_t i = begin_; i != end_; ++i) {
+      if (isWaitForAll(lines_[i].code()))
+        waits_.push_back(i);
+      eachRegister(lines_[i].text, [&](llvm::StringRef name, size_t) {
+        Numbers &known = mentions_[name];
+        if (known.empty() || known.back() != i)
+          known.push_back(i);
+      });
+    }
+    for (auto &[name, lines] : mentions_)
+      here_[name] = lines.size();
+  }
+
+  // Where the register is mentioned from `from` on and ahead of `to`.
+  llvm::ArrayRef<size_t> mentionsIn(llvm::StringRef name, size_t from, size_t to) {
+    const Numbers &known = mentions_[name];
+    auto first = llvm::lower_bound(known, from), last = std::lower_bound(first, known.end(), to);
+    return llvm::ArrayRef<size_t>(known).slice(size_t(first - known.begin()), size_t(last - first));
+  }
+
+  bool putBehindWait(size_t i, const Copy &copy) {
+    auto next = llvm::lower_bound(waits_, i);
+    if (next == waits_.end())
+      return false;
+    size_t wait = *next;
+    auto isRead = [&](llvm::StringRef name) { return !mentionsIn(name, i + 1, wait).empty(); };
+    auto isChanged = [&](llvm::StringRef name) {
+      return llvm::any_of(mentionsIn(name, i + 1, wait), [&](size_t line) {
+        llvm::StringRef code = lines_[line].code();
+        return isProduct(code) ? llvm::is_contained(sumsOf(code), name) : !copyOf(code);
+      });
+    };
+    if (llvm::any_of(copy.results, isRead) || llvm::any_of(copy.sources, isChanged))
+      return false;
+    behind_[wait] += lines_[i].text;
+    for (const Names *names : {&copy.results, &copy.sources})
+      for (llvm::StringRef name : *names) {
+        Numbers &known = mentions_[name];
+        llvm::erase(known, i);
+        known.insert(llvm::lower_bound(known, wait), wait);
+      }
+    lines_[i].text.clear();
+    return true;
+  }
+
+  // Does the line write the register, and not read it? Results come first; barriers and sleeps have none.
+  bool isWrittenAt(llvm::StringRef name, size_t line) {
+    llvm::StringRef code = lines_[line].code();
+    auto [instruction, operands] = code.split(' ');
+    Names names = registersOf(code);
+    return !names.empty() && names.front() == name && llvm::count(names, name) == 1 &&
+           operands.ltrim().ltrim('{').starts_with(name) && !instruction.starts_with("@") &&
+           !instruction.starts_with("bar") && !instruction.starts_with("nanosleep") &&
+           !instruction.starts_with("wgmma");
+  }
+
+  // Is the register written before it is read behind the line? One that no other code mentions, and this
+  // code writes first, is.
+  bool isDeadBehind(llvm::StringRef name, size_t line) {
+    llvm::ArrayRef<size_t> later = mentionsIn(name, line + 1, end_);
+    if (!later.empty())
+      return isWrittenAt(name, later.front());
+    return text_.linesWith(name) == here_.lookup(name) && isWrittenAt(name, mentions_[name].front());
+  }
+
+  // The product's steps from `underWay` on add up in `result` from the beginning.
+  void putAhead(size_t i, const std::string &result, const std::string &source, UnderWay &underWay) {
+    size_t first = underWay.lookup(source), place = first;
+    while (place != begin_ && !lines_[place].code().starts_with("wgmma.fence"))
+      --place;
+    auto steps = mentionsIn(source, first, i);
+    bool areSums = llvm::all_of(steps, [&](size_t line) {
+      llvm::StringRef code = lines_[line].code();
+      return isProduct(code) && llvm::is_contained(sumsOf(code), source);
+    });
+    if (place == begin_ || !areSums || !mentionsIn(result, place, i).empty() ||
+        !mentionsIn(source, place, first).empty() || !isDeadBehind(source, i))
+      return;
+    ahead_[place] += lines_[i].text;
+    lines_[i].text.clear();
+    Numbers moved(steps.begin(), steps.end());
+    for (size_t line : moved)
+      rename(lines_[line].text, source, result);
+    Numbers &ofSource = mentions_[source], &ofResult = mentions_[result];
+    llvm::erase_if(ofSource, [&](size_t line) { return line == i || llvm::is_contained(moved, line); });
+    llvm::erase(ofResult, i);
+    ofResult.insert(ofResult.end(), moved.begin(), moved.end());
+    llvm::sort(ofResult);
+    underWay.erase(source);
+    underWay[result] = first;
+  }
+
+  static void rename(std::string &text, llvm::StringRef from, llvm::StringRef to) {
+    std::string made;
+    size_t copied = 0;
+    eachRegister(text, [&](llvm::StringRef name, size_t at) {
+      if (name != from)
+        return;
+      made.append(text, copied, at - copied).append(to.begin(), to.end());
+      copied = at + name.size();
+    });
+    text = made.append(text, copied, text.size() - copied);
+  }
+
+  llvm::DenseMap<size_t, std::string> ahead_, behind_; // of lines
+  Text &text_;
+  std::vector<Line> &lines_;
+  size_t begin_, end_;
+  Numbers waits_;
+  llvm::StringMap<Numbers> mentions_; // lines with each register, as they are now
+  llvm::StringMap<size_t> here_;      // how many they were
+};
+
+} // namespace
+
+std::string keepFromRegistersUnderWay(std::string_view ptx) {
+  llvm::StringRef rest(ptx);
+  if (!rest.contains("wgmma.mma_async"))
+    return rest.str();
+  Text text;
+  for (; !rest.empty();) {
+    size_t length = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    text.lines.push_back({rest.take_front(length).str()});
+    rest = rest.drop_front(length);
+    if (llvm::StringRef code = text.lines.back().code(); isProduct(code))
+      for (llvm::StringRef name : registersUnderWay(code))
+        text.ofProducts.insert(name);
+  }
+  std::string result;
+  result.reserve(ptx.size());
+  for (size_t begin = 0; begin != text.lines.size();) {
+    size_t end = begin;
+    bool hasProducts = false;
+    do
+      hasProducts |= text.lines[end].code().starts_with("wgmma.");
+    while (++end != text.lines.size() && !isBoundary(text.lines[end].code()));
+    Stretch stretch(text, begin, end);
+    if (hasProducts)
+      stretch.change();
+    for (size_t i = begin; i != end; ++i)
+      result += stretch.ahead(i) + text.lines[i].text + stretch.behind(i);
+    begin = end;
+  }
+  return result;
+}
+
+} // namespace tegula::nvidia
