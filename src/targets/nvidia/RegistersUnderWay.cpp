@@ -1,4 +1,5 @@
 #include "targets/nvidia/RegistersUnderWay.h"
+#include "targets/nvidia/PtxLines.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -50,8 +51,9 @@ bool isWaitForAll(llvm::StringRef code) {
 // information are none.
 bool isBoundary(llvm::StringRef code) {
   bool isLabel = code.ends_with(":") && !code.starts_with("$L__tmp");
-  return isLabel || code.contains("bra") || code.starts_with("ret") || code.starts_with("exit") ||
-         code.starts_with("{") || code.starts_with("}") || code.starts_with("call");
+  return isLabel || code.contains("bra") || code.contains("brx") || code.starts_with("ret") ||
+         code.starts_with("exit") || code.starts_with("{") || code.starts_with("}") ||
+         code.starts_with("call");
 }
 
 // `mov RESULTS, SOURCES;` of registers, without a predicate.
@@ -84,18 +86,19 @@ Names registersUnderWay(llvm::StringRef code) {
 }
 
 struct Text {
-  std::vector<Line> lines;
-  llvm::StringSet<> ofProducts;          // all registers that some product has
+  llvm::StringRef whole; // as it was
+  std::vector<Line> lines = {};
+  llvm::StringSet<> ofProducts = {};     // all registers that some product has
   llvm::StringMap<size_t> mentions = {}; // lines with each register, once somebody asks
 
   size_t linesWith(llvm::StringRef name) {
     if (mentions.empty())
-      for (const Line &line : lines) {
-        Names names = registersOf(line.text);
+      eachLine(whole, [&](llvm::StringRef line) {
+        Names names = registersOf(line);
         llvm::sort(names);
         for (llvm::StringRef each : llvm::make_range(names.begin(), llvm::unique(names)))
           ++mentions[each];
-      }
+      });
     return mentions.lookup(name);
   }
 };
@@ -114,7 +117,7 @@ public:
     });
   }
 
-  // What stands ahead of a line, and behind it.
+  // The copies that stand ahead of a line now, and behind it.
   std::string ahead(size_t line) const { return ahead_.lookup(line); }
   std::string behind(size_t line) const { return behind_.lookup(line); }
 
@@ -157,7 +160,7 @@ private:
       here_[name] = lines.size();
   }
 
-  // Where the register is mentioned from `from` on and ahead of `to`.
+  // The lines that mention the register, from `from` on and ahead of `to`.
   llvm::ArrayRef<size_t> mentionsIn(llvm::StringRef name, size_t from, size_t to) {
     const Numbers &known = mentions_[name];
     auto first = llvm::lower_bound(known, from), last = std::lower_bound(first, known.end(), to);
@@ -173,7 +176,10 @@ private:
     auto isChanged = [&](llvm::StringRef name) {
       return llvm::any_of(mentionsIn(name, i + 1, wait), [&](size_t line) {
         llvm::StringRef code = lines_[line].code();
-        return isProduct(code) ? llvm::is_contained(sumsOf(code), name) : !copyOf(code);
+        std::optional<Copy> other = copyOf(code);
+        bool onlyReads = other ? !llvm::is_contained(other->results, name)
+                               : isProduct(code) && !llvm::is_contained(sumsOf(code), name);
+        return !onlyReads;
       });
     };
     if (llvm::any_of(copy.results, isRead) || llvm::any_of(copy.sources, isChanged))
@@ -263,8 +269,8 @@ std::string keepFromRegistersUnderWay(std::string_view ptx) {
   llvm::StringRef rest(ptx);
   if (!rest.contains("wgmma.mma_async"))
     return rest.str();
-  Text text;
-  for (; !rest.empty();) {
+  Text text{rest};
+  while (!rest.empty()) {
     size_t length = std::min(rest.find('\n'), rest.size() - 1) + 1;
     text.lines.push_back({rest.take_front(length).str()});
     rest = rest.drop_front(length);

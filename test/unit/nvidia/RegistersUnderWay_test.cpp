@@ -45,6 +45,9 @@ TEST(RegistersUnderWay, OtherCopiesStay) {
         product("%r1, %r2") + commit + wait + "\tmov.b32 \t%r5, %r1;\n",
         // a reader ahead of the wait
         product("%r1, %r2") + "\tmov.b32 \t%r5, %r1;\n\tst.b32 \t[%rd4], %r5;\n" + commit + wait,
+        // the source is written again ahead of the wait
+        product("%r1, %r2") + commit + "$L__BB0_1:\n\tmov.b32 \t%r5, %r1;\n\tmov.b32 \t%r1, %r7;\n" + wait,
+        product("%r1, %r2") + commit + "$L__BB0_1:\n\tmov.b32 \t%r5, %r1;\n\tadd.s32 \t%r1, %r7, 1;\n" + wait,
         // somebody behind may read the sums as they were between the steps
         product("%r1, %r2") + "\tmov.b32 \t%r5, %r1;\n" + product("%r5, %r2") + commit + wait +
             "\tst.b32 \t[%rd4], %r1;\n",
