@@ -165,3 +165,31 @@ def test_sums_trade_places_in_long_trips(target, rows, columns, warps, products,
         if trades:
             first, second = second, first
     assert torch.equal(c, torch.stack([first, second]))
+
+
+@triton.jit
+def rotate_kernel(a, b, c, trips, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
+    first = tl.zeros((M, N), tl.float32)
+    second = tl.zeros((M, N), tl.float32)
+    for t in range(trips):
+        left = tl.load(a + m * (trips * K) + (t * K + k)[None, :])
+        right = tl.load(b + n * (trips * K) + (t * K + k)[:, None])
+        first = tl.dot(left, right, first)
+        second = tl.dot(left + left, right, second)
+        first, second = second, first
+    tl.store(c + m * N + n, first)
+    tl.store(c + M * N + m * N + n, second)
+
+
+@pytest.mark.parametrize("rows, columns, warps, dtype", [(128, 64, 4, torch.float32), (128, 128, 4, torch.float32), (128, 128, 4, torch.float16)])
+def test_sums_trade_places_in_each_trip(target, rows, columns, warps, dtype):
+    """A block that is cut for the instruction selector is not cut within a product."""
+    a, b = factors(dtype, rows, columns, 3 * 64)
+    c = torch.zeros(2, rows, columns)
+    rotate_kernel[(1,)](a, b, c, 3, M=rows, N=columns, K=64, num_warps=warps, num_stages=2)
+    first, second = torch.zeros(2, rows, columns)
+    for t in range(3):
+        product = a[:, t * 64:(t + 1) * 64].float() @ b[:, t * 64:(t + 1) * 64].float().T
+        first, second = second + 2 * product, first + product
+    assert torch.equal(c, torch.stack([first, second]))

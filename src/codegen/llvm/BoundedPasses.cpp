@@ -60,6 +60,16 @@ private:
 };
 char SetLevel::ID = 0;
 
+// The assembly, if it reads and writes an operand in one register; null: it is none.
+const llvm::InlineAsm *tiedAssembly(const llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+  auto isTied = [](const llvm::InlineAsm::ConstraintInfo &constraint) {
+    return constraint.hasMatchingInput();
+  };
+  return text && llvm::any_of(text->ParseConstraints(), isTied) ? text : nullptr;
+}
+
 class CutBlocks : public llvm::FunctionPass {
 public:
   static char ID;
@@ -79,12 +89,51 @@ public:
 private:
   // Those instructions of the block with which a new one begins; none of them has to be among the first.
   static void collectPlaces(llvm::BasicBlock &block, llvm::SmallVectorImpl<llvm::Instruction *> &places) {
+    constexpr size_t longestTogether = 4; // blocks
+    const llvm::DenseMap<const llvm::Instruction *, int> chains = chainsIn(block);
     size_t length = 0;
-    for (llvm::Instruction &each : block)
-      if (++length > bounds.largestBlock && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(each)) {
+    int open = 0;
+    for (llvm::Instruction &each : block) {
+      bool isTogether = open != 0 && length <= longestTogether * bounds.largestBlock;
+      if (++length > bounds.largestBlock && !isTogether &&
+          !llvm::isa<llvm::PHINode, llvm::AllocaInst>(each)) {
         places.push_back(&each);
         length = 1;
       }
+      open += chains.lookup(&each);
+    }
+  }
+
+  // Assembly with effects that goes on in registers of other such assembly of the block stays with it:
+  // between blocks the code generator would copy them, and a product under way has them (PTX ISA, wgmma). By
+  // how much more such assembly is open behind an instruction than ahead of it.
+  static llvm::DenseMap<const llvm::Instruction *, int> chainsIn(const llvm::BasicBlock &block) {
+    llvm::DenseMap<const llvm::Instruction *, int> chains;
+    for (const llvm::Instruction &each : block)
+      if (isTiedAssembly(each))
+        for (const llvm::Instruction *before : sourcesOf(each))
+          if (before->getParent() == &block && isTiedAssembly(*before)) {
+            ++chains[before];
+            --chains[&each];
+          }
+    return chains;
+  }
+
+  static bool isTiedAssembly(const llvm::Instruction &instruction) {
+    const llvm::InlineAsm *text = tiedAssembly(instruction);
+    return text && text->hasSideEffects();
+  }
+
+  // Whose results it takes, each once.
+  static llvm::SmallPtrSet<const llvm::Instruction *, 4> sourcesOf(const llvm::Instruction &instruction) {
+    llvm::SmallPtrSet<const llvm::Instruction *, 4> sources;
+    for (const llvm::Value *operand : instruction.operands()) {
+      while (auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(operand))
+        operand = part->getAggregateOperand();
+      if (auto *source = llvm::dyn_cast<llvm::Instruction>(operand))
+        sources.insert(source);
+    }
+    return sources;
   }
 };
 char CutBlocks::ID = 0;
@@ -122,14 +171,7 @@ static bool isTooSteep(llvm::ArrayRef<SteepPass> passes, llvm::StringRef name, c
 
 // Has the function assembly of which an operand is read and written in one register?
 static bool hasTiedAssembly(const llvm::Function &function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &each) {
-    auto *call = llvm::dyn_cast<llvm::CallBase>(&each);
-    auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-    return text &&
-           llvm::any_of(text->ParseConstraints(), [](const llvm::InlineAsm::ConstraintInfo &constraint) {
-             return constraint.hasMatchingInput();
-           });
-  });
+  return llvm::any_of(llvm::instructions(function), tiedAssembly);
 }
 
 // The most addresses that assembly in a block of an innermost loop takes.

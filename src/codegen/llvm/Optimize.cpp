@@ -3,11 +3,11 @@
 #include "codegen/llvm/BoundedPasses.h"
 #include "codegen/llvm/ConstantsLast.h"
 #include "codegen/llvm/JoinIfs.h"
+#include "codegen/llvm/KnownLanes.h"
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/ShareDividends.h"
-#include "codegen/llvm/StoresOfOneLane.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
 
@@ -314,7 +314,7 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   if (comparesPlaces)
     cleanup.addPass(Combine());
   if (!module.getTargetTriple().isNVPTX())
-    cleanup.addPass(StoresOfOneLane());
+    cleanup.addPass(KnownLanes());
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

@@ -374,9 +374,13 @@ llvm::Value *Evaluator::loadFrom(const ElementAddress &place, llvm::Type *elemen
   if (one && !mask->getType()->isVectorTy()) {
     // A masked scalar: LLVM turns a masked vector of one element into a branch.
     auto *single = llvm::FixedVectorType::get(element, 1);
-    llvm::Value *loaded = b.CreateMaskedLoad(single, place.address, align, b.CreateVectorSplat(1, mask),
-                                             b.CreateVectorSplat(1, other));
-    return b.CreateExtractElement(loaded, uint64_t(0));
+    bool isOtherOfLanes = other->getType()->isVectorTy();
+    llvm::Value *otherOfOne = isOtherOfLanes ? llvm::Constant::getNullValue(element) : other;
+    llvm::Value *loaded =
+        b.CreateExtractElement(b.CreateMaskedLoad(single, place.address, align, b.CreateVectorSplat(1, mask),
+                                                  b.CreateVectorSplat(1, otherOfOne)),
+                               uint64_t(0));
+    return isOtherOfLanes ? program.select(mask, program.splat(loaded, lanes), other) : loaded;
   }
   auto *vector = llvm::FixedVectorType::get(element, lanes);
   bool contiguous = scalarAddress && place.stride == int64_t(align.value());

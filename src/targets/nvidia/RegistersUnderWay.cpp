@@ -109,10 +109,16 @@ public:
   Stretch(Text &text, size_t begin, size_t end) : text_(text), lines_(text.lines), begin_(begin), end_(end) {}
 
   void change() {
+    Numbers copies;
+    eachCopyUnderWay([&](size_t i, const Copy &, UnderWay &) { copies.push_back(i); });
+    if (copies.empty())
+      return; // as of most stretches
+    collectMentions();
+    // The last first: one that overwrites what another one reads is out of its way then.
+    for (size_t i : llvm::reverse(copies))
+      putBehindWait(i, *copyOf(lines_[i].code()));
     eachCopyUnderWay([&](size_t i, const Copy &copy, UnderWay &underWay) {
-      if (mentions_.empty())
-        collectMentions(); // few stretches have such a copy
-      if (!putBehindWait(i, copy) && copy.isOfOne() && underWay.contains(copy.sources[0]))
+      if (copy.isOfOne() && underWay.contains(copy.sources[0]))
         putAhead(i, copy.results[0].str(), copy.sources[0].str(), underWay);
     });
   }
@@ -125,7 +131,7 @@ private:
   using Numbers = std::vector<size_t>;      // of lines, in order
   using UnderWay = llvm::StringMap<size_t>; // registers, and the first product that has each
 
-  // Calls `body` with each copy of a register that a product under way has, or may have.
+  // Calls `body` with each copy from or to a register that a product under way has, or may have.
   template <typename Body> void eachCopyUnderWay(Body body) {
     UnderWay underWay;
     bool isAheadOfWaits = true;
@@ -140,7 +146,8 @@ private:
       } else if (isProduct(code)) {
         for (llvm::StringRef name : registersUnderWay(code))
           underWay.try_emplace(name, i);
-      } else if (std::optional<Copy> copy = copyOf(code); copy && llvm::any_of(copy->sources, has)) {
+      } else if (std::optional<Copy> copy = copyOf(code);
+                 copy && (llvm::any_of(copy->sources, has) || llvm::any_of(copy->results, has))) {
         body(i, *copy, underWay);
       }
     }
@@ -167,10 +174,10 @@ private:
     return llvm::ArrayRef<size_t>(known).slice(size_t(first - known.begin()), size_t(last - first));
   }
 
-  bool putBehindWait(size_t i, const Copy &copy) {
+  void putBehindWait(size_t i, const Copy &copy) {
     auto next = llvm::lower_bound(waits_, i);
     if (next == waits_.end())
-      return false;
+      return;
     size_t wait = *next;
     auto isRead = [&](llvm::StringRef name) { return !mentionsIn(name, i + 1, wait).empty(); };
     auto isChanged = [&](llvm::StringRef name) {
@@ -183,8 +190,8 @@ private:
       });
     };
     if (llvm::any_of(copy.results, isRead) || llvm::any_of(copy.sources, isChanged))
-      return false;
-    behind_[wait] += lines_[i].text;
+      return;
+    behind_[wait] = lines_[i].text + behind_[wait];
     for (const Names *names : {&copy.results, &copy.sources})
       for (llvm::StringRef name : *names) {
         Numbers &known = mentions_[name];
@@ -192,7 +199,6 @@ private:
         known.insert(llvm::lower_bound(known, wait), wait);
       }
     lines_[i].text.clear();
-    return true;
   }
 
   // Does the line write the register, and not read it? Results come first; barriers and sleeps have none.

@@ -23,6 +23,12 @@ TEST(RegistersUnderWay, CopiesOfSumsStandBehindTheWait) {
                 "\tmov.b32 \t%r5, %r1;\n\tmov.b32 \t%r6, %r2;\n" + ends);
 }
 
+TEST(RegistersUnderWay, CopiesStayInTheirOrder) {
+  std::string ahead = product("%r1, %r2") + commit + "$L__BB0_1:\n",
+              trade = "\tmov.b32 \t%r5, %r1;\n\tmov.b32 \t%r1, %r2;\n\tmov.b32 \t%r2, %r5;\n";
+  EXPECT_EQ(keepFromRegistersUnderWay(ahead + trade + wait + ends), ahead + wait + trade + ends);
+}
+
 TEST(RegistersUnderWay, UnpackedRowsStandBehindTheWait) {
   std::string ahead = product("%r1, %r2", "{%r3, %r4}"), unpacked = "\tmov.b32 \t{%rs1, %rs2}, %r3;\n";
   EXPECT_EQ(keepFromRegistersUnderWay(ahead + unpacked + commit + wait + ends),
@@ -46,7 +52,6 @@ TEST(RegistersUnderWay, OtherCopiesStay) {
         // a reader ahead of the wait
         product("%r1, %r2") + "\tmov.b32 \t%r5, %r1;\n\tst.b32 \t[%rd4], %r5;\n" + commit + wait,
         // the source is written again ahead of the wait
-        product("%r1, %r2") + commit + "$L__BB0_1:\n\tmov.b32 \t%r5, %r1;\n\tmov.b32 \t%r1, %r7;\n" + wait,
         product("%r1, %r2") + commit + "$L__BB0_1:\n\tmov.b32 \t%r5, %r1;\n\tadd.s32 \t%r1, %r7, 1;\n" + wait,
         // somebody behind may read the sums as they were between the steps
         product("%r1, %r2") + "\tmov.b32 \t%r5, %r1;\n" + product("%r5, %r2") + commit + wait +

@@ -1,5 +1,5 @@
-"""A masked store whose mask is known to hold for one lane writes one element: for AVX-512 LLVM wrote what the element was before
-it was narrowed, over its neighbours."""
+"""Masked accesses some of whose lanes are known to be off leave these alone (KnownLanes.h): for AVX-512 LLVM stored one known lane of
+what is narrowed as it was before, over its neighbours; for AVX2 it loaded halves that are off."""
 import re
 import subprocess
 
@@ -50,3 +50,38 @@ def test_no_masked_store_of_a_known_lane_is_left(build_dir):
                            "--target", "cpu", "--cpu", "skylake-avx512", "--emit", "llvm"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert not re.search(r"llvm\.masked\.store.*x i1> <i1", done.stdout)
+
+
+@triton.jit
+def rows_kernel(x, y, z, stride, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row = tl.program_id(0)
+    v = tl.load(x + row * N + i)
+    if row % 2 == 0:
+        tl.store(z + i + row * stride, v)
+    tl.store(y + row * stride + i, v.to(y.dtype.element_ty))
+
+
+@pytest.mark.parametrize("size", [9, 17, 33, 65])
+@pytest.mark.parametrize("wide, narrow", TYPES, ids=lambda dtype: str(dtype)[6:])
+def test_the_last_lane_of_an_odd_tile(target, wide, narrow, size):
+    x = (torch.arange(2 * size) % 7 + 1).to(wide)
+    y, z = torch.full((2, 80), 7.0).to(narrow), torch.zeros(160, dtype=wide)
+    rows_kernel[(2,)](x, y, z, 80, N=size)
+    wanted = torch.full((2, 80), 7.0)
+    wanted[:, :size] = x.reshape(2, size).float()
+    assert torch.equal(y.float(), wanted)
+
+
+@triton.jit
+def other_kernel(x, p, y, n, C: tl.constexpr):
+    r, c = tl.arange(0, 4)[:, None], tl.arange(0, C)[None, :]
+    tl.store(y + r * C + c, tl.load(x + (r + c * 0), mask=r < n, other=tl.load(p + r * C + c)))
+
+
+@pytest.mark.parametrize("columns", [1, 8, 15, 16, 33, 64])
+def test_one_element_of_a_row_or_another_for_each(target, columns):
+    other = torch.arange(4.0 * columns).reshape(4, columns) + 10
+    y = torch.zeros(4, columns)
+    other_kernel[(1,)](torch.tensor([1.0, 2, 3, 4]), other, y, 2, C=columns)
+    assert torch.equal(y, torch.cat([torch.tensor([[1.0], [2.0]]).expand(2, columns), other[2:]]))
