@@ -85,3 +85,20 @@ def test_one_element_of_a_row_or_another_for_each(target, columns):
     y = torch.zeros(4, columns)
     other_kernel[(1,)](torch.tensor([1.0, 2, 3, 4]), other, y, 2, C=columns)
     assert torch.equal(y, torch.cat([torch.tensor([[1.0], [2.0]]).expand(2, columns), other[2:]]))
+
+
+@triton.jit
+def other_column_kernel(x, y, C: tl.constexpr):
+    r, c = tl.arange(0, 64)[:, None], tl.arange(0, C)[None, :]
+    v = tl.load(x + r * 5 + c)
+    tl.store(y + c + (63 - r) * 2, v.to(y.dtype.element_ty), mask=((((c + 3) & 3) == 0) | (r <= 0)) & (c > 0))
+
+
+@pytest.mark.parametrize("wide, narrow", TYPES, ids=lambda dtype: str(dtype)[6:])
+def test_a_lane_that_only_the_instruction_selector_knows(target, wide, narrow):
+    x = (torch.arange(340) % 5 + 1).to(wide)
+    y = torch.full((70, 2), 7.0).to(narrow)
+    other_column_kernel[(1,)](x, y, C=2)
+    wanted = torch.full((70, 2), 7.0)
+    wanted[:64, 1] = x[1:320:5].float().flip(0)
+    assert torch.equal(y.float(), wanted)

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -190,6 +191,39 @@ private:
   llvm::SmallVector<Piece> pieces_;
 };
 
+// Is it narrowed, or made of what is?
+bool isNarrowed(llvm::Value *value, unsigned depth = deepest / 2) {
+  auto *op = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!op || depth == 0 || llvm::isa<llvm::LoadInst, llvm::PHINode>(op))
+    return false;
+  return llvm::isa<llvm::TruncInst>(op) ||
+         llvm::any_of(op->operands(), [&](llvm::Value *operand) { return isNarrowed(operand, depth - 1); });
+}
+
+llvm::Value *withLanes(llvm::IRBuilder<> &builder, llvm::Value *vector, unsigned count) {
+  llvm::SmallVector<int> lanes(count, -1);
+  std::iota(lanes.begin(), lanes.begin() + std::min(count, lanesOf(vector)), 0);
+  return builder.CreateShuffleVector(vector, lanes);
+}
+
+// Passes what is stored through assembly that does nothing, in a register of vectors.
+void hideStored(llvm::IntrinsicInst &store) {
+  constexpr unsigned leastRegister = 128, largestRegister = 512; // bits
+  llvm::Value *stored = store.getArgOperand(0);
+  unsigned lanes = lanesOf(stored), bits = lanes * stored->getType()->getScalarSizeInBits();
+  if (bits > largestRegister || !llvm::isPowerOf2_32(bits))
+    return;
+  llvm::IRBuilder<> builder(&store);
+  llvm::Value *wide =
+      bits < leastRegister ? withLanes(builder, stored, lanes * (leastRegister / bits)) : stored;
+  llvm::Type *words = llvm::FixedVectorType::get(builder.getInt32Ty(), std::max(bits, leastRegister) / 32);
+  auto *nothing = llvm::InlineAsm::get(llvm::FunctionType::get(words, {words}, false), "", "=x,0",
+                                       /*hasSideEffects=*/false);
+  llvm::Value *hidden =
+      builder.CreateBitCast(builder.CreateCall(nothing, builder.CreateBitCast(wide, words)), wide->getType());
+  store.setArgOperand(0, bits < leastRegister ? withLanes(builder, hidden, lanes) : hidden);
+}
+
 bool isMaskedAccess(const llvm::Instruction &instruction) {
   auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call && (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
@@ -205,7 +239,12 @@ llvm::PreservedAnalyses KnownLanes::run(llvm::Function &function, llvm::Function
       continue;
     auto &call = llvm::cast<llvm::IntrinsicInst>(instruction);
     bool isLoad = call.getIntrinsicID() == llvm::Intrinsic::masked_load;
-    Access access(call, lanesThatMayBeOn(call.getArgOperand(isLoad ? 1 : 2), function.getDataLayout()));
+    Lanes lanes = lanesThatMayBeOn(call.getArgOperand(isLoad ? 1 : 2), function.getDataLayout());
+    if (narrowsInStores_ && !isLoad && !lanes.areOn && isNarrowed(call.getArgOperand(0))) {
+      hideStored(call);
+      isChanged = true;
+    }
+    Access access(call, std::move(lanes));
     if (access.isWhole())
       continue;
     access.split();

@@ -10,9 +10,15 @@ namespace tegula::codegen {
 //
 // LLVM 22.1 gets such masks wrong. For processors with AVX-512 it stores one known lane of a vector that is
 // narrowed for it as it was before, over its neighbours; for those with AVX2 it loads the half of a vector
-// whose lanes are off without a mask, where the other half's are not known.
+// whose lanes are off without a mask, where the other half's are not known. The instruction selector knows
+// more lanes than this pass: with `narrowsInStores`, as for AVX-512, what is narrowed for a masked store is
+// hidden from it.
 struct KnownLanes : llvm::PassInfoMixin<KnownLanes> {
+  explicit KnownLanes(bool narrowsInStores = false) : narrowsInStores_(narrowsInStores) {}
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+
+private:
+  bool narrowsInStores_;
 };
 
 } // namespace tegula::codegen

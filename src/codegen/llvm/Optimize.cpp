@@ -15,6 +15,7 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
@@ -314,7 +315,7 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   if (comparesPlaces)
     cleanup.addPass(Combine());
   if (!module.getTargetTriple().isNVPTX())
-    cleanup.addPass(KnownLanes());
+    cleanup.addPass(KnownLanes(machine.getMCSubtargetInfo()->checkFeatures("+avx512f")));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

@@ -16,12 +16,12 @@ namespace {
 std::string behind(const std::string &mask, const std::string &access) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
-      "declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, <8 x i1>, <8 x i32>)\n"
-      "declare void @llvm.masked.store.v8i32.p0(<8 x i32>, ptr, <8 x i1>)\n"
-      "define <8 x i32> @f(ptr %p, <8 x i1> %c, i32 %n, <8 x i32> %v) {\n" +
-          mask + access + "ret <8 x i32> %v\n}\n",
-      error, context);
+  std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString("declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, <8 x i1>, <8 x i32>)\n"
+                                "declare void @llvm.masked.store.v8i32.p0(<8 x i32>, ptr, <8 x i1>)\n"
+                                "define <8 x i32> @f(ptr %p, <8 x i1> %c, i32 %n, <8 x i32> %v) {\n" +
+                                    mask + access + "ret <8 x i32> %v\n}\n",
+                                error, context);
   EXPECT_TRUE(module) << error.getMessage().str();
   llvm::FunctionAnalysisManager analyses;
   codegen::KnownLanes().run(*module->getFunction("f"), analyses);
@@ -40,9 +40,11 @@ std::string lanes(const std::string &on) {
   return text + ">";
 }
 
-const std::string store = "call void @llvm.masked.store.v8i32.p0(<8 x i32> %v, ptr align 4 %p, <8 x i1> %m)\n",
-                  load = "%l = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p, <8 x i1> %m, <8 x i32> "
-                         "%v)\nstore <8 x i32> %l, ptr %p\n";
+const std::string store =
+                      "call void @llvm.masked.store.v8i32.p0(<8 x i32> %v, ptr align 4 %p, <8 x i1> %m)\n",
+                  load =
+                      "%l = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p, <8 x i1> %m, <8 x i32> "
+                      "%v)\nstore <8 x i32> %l, ptr %p\n";
 
 TEST(KnownLanes, OneLaneIsAScalar) {
   std::string text = behind("%m = or " + lanes("00100000") + ", zeroinitializer\n", store);
@@ -50,11 +52,12 @@ TEST(KnownLanes, OneLaneIsAScalar) {
 }
 
 TEST(KnownLanes, MasksAreComputedWhereAllIsConstant) {
-  std::string text = behind("%a = trunc i64 32 to i32\n%b = sub i32 33, %a\n"
-                            "%i = insertelement <8 x i32> poison, i32 %b, i64 0\n"
-                            "%s = shufflevector <8 x i32> %i, <8 x i32> poison, <8 x i32> zeroinitializer\n"
-                            "%m = icmp sgt <8 x i32> %s, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>\n",
-                            store);
+  std::string text =
+      behind("%a = trunc i64 32 to i32\n%b = sub i32 33, %a\n"
+             "%i = insertelement <8 x i32> poison, i32 %b, i64 0\n"
+             "%s = shufflevector <8 x i32> %i, <8 x i32> poison, <8 x i32> zeroinitializer\n"
+             "%m = icmp sgt <8 x i32> %s, <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>\n",
+             store);
   EXPECT_TRUE(has(text, "store i32") && !has(text, "masked")) << text;
 }
 
@@ -73,8 +76,8 @@ TEST(KnownLanes, LanesThatAreOnHaveNoMask) {
 }
 
 TEST(KnownLanes, OtherMasksStay) {
-  for (const std::string &mask :
-       {"%m = and <8 x i1> %c, " + lanes("11111101").substr(9) + "\n", std::string("%m = xor <8 x i1> %c, %c\n")})
+  for (const std::string &mask : {"%m = and <8 x i1> %c, " + lanes("11111101").substr(9) + "\n",
+                                  std::string("%m = xor <8 x i1> %c, %c\n")})
     EXPECT_TRUE(has(behind(mask, store), "masked.store.v8i32"));
 }
 

@@ -186,7 +186,8 @@ private:
     llvm::Value *behind = b_.CreateAnd(first, b_.getInt64(15)); // the start of its block
     llvm::Value *blocks = b_.CreateIntToPtr(b_.CreateSub(first, behind), b_.getPtrTy());
     llvm::Type *whole = b_.getInt128Ty(), *part = p_.lanesOf(bits_, memory.group), *i64 = b_.getInt64Ty();
-    p_.loop(p_.i64(0), p_.i64((memory.lanes + memory.group) * bytes), 16, "block", [&](llvm::Value *offset) {
+    llvm::Value *end = b_.CreateAdd(behind, b_.getInt64(memory.lanes * bytes));
+    p_.loop(p_.i64(0), end, 16, "block", [&](llvm::Value *offset) {
       llvm::Value *at = b_.CreateSub(b_.CreateAdd(offset, b_.getInt64(16)), behind);
       auto in = [&](llvm::Value *slot) { return b_.CreateGEP(b_.getInt8Ty(), slot, at); };
       llvm::Value *isOn = b_.CreateAlignedLoad(whole, in(memory.isOn), align());
