@@ -1,6 +1,8 @@
 """Conversions that would not fit into shared memory beside the buffers of products happen in rounds."""
+import os
 import subprocess
 
+import pytest
 import torch
 
 import tegula as triton
@@ -30,6 +32,7 @@ def gradients_kernel(Q, K, V, DO, LOGS, DELTA, DQ, DK, DV, T, scale, BM: tl.cons
     tl.store(DV + at, dv, mask=there)
 
 
+@pytest.mark.skipif(os.environ.get("TEGULA_SIM_ARCH", "sm_90a") == "sm_80", reason="the tiles alone take 180 KB of 163")
 def test_gradients_of_attention_in_f32_fit(target):
     T, head, scale = 40, 128, 0.1
     q, k, v, do = (torch.randint(-2, 3, (T, head)).float() for _ in range(4))
