@@ -1,4 +1,6 @@
 """Factors at more places than constant memory has copy maps for: the maps of later ones lie in the device's memory (CopyMap.h)."""
+import os
+
 import pytest
 import torch
 
@@ -32,4 +34,5 @@ def test_each_has_its_product(target):
         for b, c in zip(factors, results, strict=True):
             kernel = product_kernel[(2,)](a, b, c, M, N, K, BM=64, BN=256, BK=64, num_warps=4)
         assert torch.equal(results, torch.stack([a.float() @ b.float() for b in factors]))
-    assert target != "sim" or "copied by one thread in boxes" in str(kernel.remarks)
+    if target == "sim" and os.environ.get("TEGULA_SIM_ARCH", "sm_90a") == "sm_90a":  # others have no boxes
+        assert "copied by one thread in boxes" in str(kernel.remarks)

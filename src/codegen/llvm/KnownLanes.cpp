@@ -16,7 +16,8 @@ namespace tegula::codegen {
 
 namespace {
 
-constexpr unsigned deepest = 16; // of the computation behind a mask that is looked at
+// Of the computation behind a mask, or what is stored, that is looked at: the work doubles with each.
+constexpr unsigned deepest = 8;
 
 unsigned lanesOf(llvm::Value *vector) {
   return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
@@ -192,7 +193,7 @@ private:
 };
 
 // Is it narrowed, or made of what is?
-bool isNarrowed(llvm::Value *value, unsigned depth = deepest / 2) {
+bool isNarrowed(llvm::Value *value, unsigned depth = deepest) {
   auto *op = llvm::dyn_cast<llvm::Instruction>(value);
   if (!op || depth == 0 || llvm::isa<llvm::LoadInst, llvm::PHINode>(op))
     return false;
