@@ -295,6 +295,8 @@ TEST_F(DriverTest, KnowsWhatTheKernelTakes) {
 }
 
 TEST_F(DriverTest, AllocatesCopiesAndWaits) {
+  auto allocations = fake<size_t (*)()>("fakeCudaAllocations");
+  size_t before = allocations();
   int there[4] = {1, 2, 3, 4}, back[4] = {};
   Result<void *> memory = cuda::allocate(1, sizeof there);
   ASSERT_TRUE(memory.ok());
@@ -302,7 +304,9 @@ TEST_F(DriverTest, AllocatesCopiesAndWaits) {
   EXPECT_TRUE(cuda::copy(1, back, *memory, sizeof back).ok());
   EXPECT_EQ(back[3], 4);
   EXPECT_TRUE(cuda::synchronize({1, nullptr}).ok());
+  EXPECT_EQ(allocations(), before + 1);
   EXPECT_TRUE(cuda::release(1, *memory).ok());
+  EXPECT_EQ(allocations(), before);
   EXPECT_EQ(cuda::allocate(0, size_t(1) << 40).status().code, StatusCode::Resource);
   fail("cuStreamSynchronize", 700);
   EXPECT_EQ(cuda::synchronize({}).code, StatusCode::Driver);
@@ -313,8 +317,11 @@ TEST_F(DriverTest, TimesLaunchesBehindAColdCache) {
   int prepared = 0;
   auto prepare = [&] { return ++prepared, Status::success(); };
   auto launch = [&] { return kernel.launch({}, {{1, 1, 1}}, {}); };
+  auto allocations = fake<size_t (*)()>("fakeCudaAllocations");
+  size_t before = allocations();
   Result<std::vector<double>> times = cuda::time({}, 3, prepare, launch);
   ASSERT_TRUE(times.ok()) << times.status().message;
+  EXPECT_EQ(allocations(), before); // what empties the cache is given back
   EXPECT_EQ(*times, (std::vector<double>{1, 1, 1}));
   EXPECT_EQ(prepared, 3);
   std::string noted = calls();

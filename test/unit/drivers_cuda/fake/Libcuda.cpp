@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -44,6 +46,8 @@ Context primaries[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 std::set<int> retained;
 std::deque<Context> contexts;   // that tests made
 std::deque<Function> functions; // of what was loaded
+std::deque<int> streams;
+std::map<uint64_t, std::unique_ptr<std::byte[]>> memory; // of the devices: theirs until it is freed, or the end
 thread_local std::vector<Context *> stack;
 thread_local int captureMode = 0;
 
@@ -88,6 +92,7 @@ EXPORT void fakeCudaFail(const char *function, int error) {
 EXPORT void fakeCudaQuiet(bool on) { quiet = on; }
 EXPORT void fakeCudaCapture(bool on) { capturing = on; }
 EXPORT int fakeCudaLoads() { return loads; }
+EXPORT size_t fakeCudaAllocations() { return memory.size(); }
 EXPORT uint64_t fakeCudaParameter(size_t index) { return index < seen.size() ? seen[index] : ~0ull; }
 EXPORT void *fakeCudaMakeContext(int device) { return &contexts.emplace_back(Context{device}); }
 
@@ -200,7 +205,7 @@ EXPORT int cuTensorMapEncodeTiled(void *map, int, unsigned, void *address, const
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *) {
   return std::memcpy(reinterpret_cast<void *>(to), from, bytes), answer("cuMemcpyHtoDAsync");
 }
-EXPORT int cuStreamCreate(void **stream, unsigned) { return *stream = new int(0), Ok; }
+EXPORT int cuStreamCreate(void **stream, unsigned) { return *stream = &streams.emplace_back(), Ok; }
 EXPORT int cuLibraryGetKernel(void **kernel, void *, const char *name) { return made(kernel, name); }
 EXPORT int cuKernelGetFunction(void **function, void *kernel) {
   if (capturing && captureMode != 2)
@@ -264,15 +269,21 @@ EXPORT int cuLaunchKernelEx(const Config *config, void *function, void **paramet
   return cuLaunchKernel(function, config->x, config->y, config->z, config->threads, 1, 1, config->shared,
                         config->stream, parameters, extra);
 }
-EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
+EXPORT int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
   if (stack.empty())
     return InvalidContext;
   if (bytes > size_t(1) << 36)
     return 2;
   note("allocate " + std::to_string(bytes));
-  return *memory = reinterpret_cast<uintptr_t>(std::malloc(bytes)), Ok;
+  auto room = std::make_unique<std::byte[]>(bytes);
+  *address = reinterpret_cast<uintptr_t>(room.get());
+  std::lock_guard guard(mutex);
+  return memory[*address] = std::move(room), Ok;
 }
-EXPORT int cuMemFree_v2(unsigned long long memory) { return std::free(reinterpret_cast<void *>(memory)), Ok; }
+EXPORT int cuMemFree_v2(unsigned long long address) {
+  std::lock_guard guard(mutex);
+  return memory.erase(address) == 1 ? Ok : InvalidValue;
+}
 EXPORT int cuMemcpy(unsigned long long to, unsigned long long from, size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
   return stack.empty() ? InvalidContext : answer("cuMemcpy");
