@@ -63,6 +63,16 @@ int dtypeOf(DlDtype dtype) {
   }
 }
 
+bool mayBeNegated(const DlTensor &tensor, const void *address) {
+  constexpr uint8_t floats = 2;
+  if (tensor.dtype.code != floats || reinterpret_cast<uintptr_t>(address) / (tensor.dtype.bits / 8u) % 2 == 0)
+    return false;
+  for (int32_t axis = 0; axis != tensor.rank; ++axis)
+    if (tensor.shape[axis] > 1 && tensor.strides && tensor.strides[axis] % 2 != 0)
+      return false;
+  return true;
+}
+
 } // namespace
 
 const ExchangeApi *findExchangeApi(PyTypeObject *type) {
@@ -87,6 +97,7 @@ bool readTensor(const ExchangeApi &api, PyObject *object, ExchangedTensor &out) 
   }
   out.dtype = dtypeOf(tensor.dtype);
   out.address = static_cast<char *>(tensor.data) + tensor.byteOffset;
+  out.mayBeNegated = out.dtype >= 0 && mayBeNegated(tensor, out.address);
   out.device = tensor.device.type == onCuda ? tensor.device.index : -1;
   // An address of nothing is asked for by its attributes, since that may be a tensor without memory.
   bool isKnown = out.dtype >= 0 && out.address && (out.device >= 0 || tensor.device.type == onHost);

@@ -16,6 +16,9 @@ struct ExchangedTensor {
   void *address = nullptr;
   int dtype = -1;  // tg_dtype
   int device = -1; // of a GPU; -1: in the host's memory
+  // Are these every other element of a memory, from an odd one on, as of `x.conj().imag`? PyTorch keeps that
+  // such a view is the negative of what lies there as a bit of the tensor, of which DLPack knows nothing.
+  bool mayBeNegated = false;
 };
 // False without an exception: its attributes say more, or why there is nothing to say.
 bool readTensor(const ExchangeApi &api, PyObject *object, ExchangedTensor &out);

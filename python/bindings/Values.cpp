@@ -183,7 +183,14 @@ bool Arena::locate(PyObject *object, const Members &members, bool &isHost) {
     if (!denies)
       return locateByDevice(object, isHost);
     Ref device(PyObject_GetAttr(object, state.sDevice)), name(device ? PyObject_Str(device.get()) : nullptr);
-    bool isMeta = name && PyUnicode_CompareWithASCIIString(name.get(), "meta") == 0;
+    auto isNamed = [&](const char *what) {
+      return name && PyUnicode_CompareWithASCIIString(name.get(), what) == 0;
+    };
+    if (isNamed("cpu")) { // a storage knows `is_cuda` alone
+      isHost = true;
+      return true;
+    }
+    bool isMeta = isNamed("meta");
     launchError(
         "the tensor is on device `%S`, which no target of this build runs on%s", name ? name.get() : Py_None,
         isMeta
@@ -238,10 +245,21 @@ void Arena::takeAddress(PyObject *object, void *address, bool isHost, tg_value &
     (address ? hasHostMemory : hasEmptyHost) = true;
 }
 
+// False: with an exception, since the tensor is the negative of its memory.
+static bool isNotNegated(PyObject *tensor) {
+  Ref answer(PyObject_CallMethod(tensor, "is_neg", nullptr));
+  if (answer.get() == Py_True)
+    launchError("the tensor is the negative of what lies in its memory (tensor.is_neg())\n"
+                "  hint: pass tensor.resolve_neg()");
+  return answer && answer.get() != Py_True;
+}
+
 bool Arena::tensor(PyObject *object, tg_value &out) {
   ExchangedTensor exchanged;
   if (const ExchangeApi *api = knownOf(Py_TYPE(object)).exchange;
       api && readTensor(*api, object, exchanged)) {
+    if (exchanged.mayBeNegated && !isNotNegated(object))
+      return false;
     out.kind = TG_POINTER;
     out.dtype = uint8_t(exchanged.dtype);
     takeAddress(object, exchanged.address, exchanged.device < 0, out);

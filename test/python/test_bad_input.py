@@ -188,6 +188,24 @@ def test_int_that_does_not_fit(value):
     assert caught.value.kind == "ArgumentRange"
 
 
+def test_tensor_that_is_the_negative_of_its_memory():
+    pairs = torch.complex(torch.arange(9.0), torch.arange(9.0))
+    negative = pairs.conj().imag[1:]
+    assert negative.is_neg()
+    with pytest.raises(ValueError, match=r"negative of what lies in its memory.*\n.*tensor.resolve_neg\(\)"):
+        call(negative, X, X.copy(), 8, BLOCK=8)
+    out = torch.zeros(16)
+    call(negative.resolve_neg(), torch.zeros(8), out, 8, BLOCK=8)
+    assert out.tolist() == [*range(-1, -9, -1), *[0] * 8]
+    call(pairs.imag[1:], torch.zeros(16), out, 8, BLOCK=8)  # every other element, and no negative
+    assert out.tolist() == [1, 2, 2, 3, 3, 4, 4, 5] + [0] * 8
+
+
+def test_storage_of_a_tensor():
+    with pytest.raises(AttributeError, match="UntypedStorage.*dtype"):
+        call(torch.zeros(8).untyped_storage(), X, X.copy(), 8, BLOCK=8)
+
+
 class OnGpu:
     is_cpu, device, dtype = False, "xpu:0", torch.float32
 

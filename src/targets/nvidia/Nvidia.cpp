@@ -9,6 +9,7 @@
 #include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <algorithm>
@@ -23,8 +24,11 @@ using pipeline::Looks;
 
 // Returns the fewest stages that are taken where `asked` do not fit (0: nobody asked). Upstream's rings have
 // one slot less than the stages that its users ask for, so that a number that fits there may be one too many
-// here.
-unsigned fewestStages(int asked) { return asked ? unsigned(std::max(asked - 1, 1)) : 1; }
+// here. It has no rings in `while` loops, so that there any number fits.
+unsigned fewestStages(ModuleOp module, int asked) {
+  bool hasWhile = module->walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return asked && !hasWhile ? unsigned(std::max(asked - 1, 1)) : 1;
+}
 
 // Tile IR -> simt, of a copy of `module` that the unit then has, with fewer stages where the buffers do not
 // fit.
@@ -32,6 +36,7 @@ Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit 
                                      std::vector<pipeline::StageTime> &times) {
   constexpr unsigned defaultStages = 3;
   const unsigned wanted = numStages ? unsigned(numStages) : defaultStages;
+  const unsigned fewest = fewestStages(module, numStages);
   Status refusal;
   for (unit.stages = wanted;; --unit.stages) {
     OwningOpRef<ModuleOp> copy = module.clone();
@@ -44,7 +49,7 @@ Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit 
       // The buffers that a user is told of are those of the stages that he asked for.
       if (refusal.ok() || !numStages)
         refusal = status;
-      if (unit.stages == fewestStages(numStages))
+      if (unit.stages == fewest)
         return refusal;
       continue;
     }

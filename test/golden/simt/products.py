@@ -15,6 +15,7 @@
 # RUN: tegula explain %s::odd --signature 'a=*f32:16,c=*f32:16' --target sm_80 | FileCheck %s --check-prefix ODD
 # RUN: not tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 40 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
 # RUN: tegula explain %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 29 | FileCheck %s --check-prefix LESS
+# RUN: tegula explain %s::whiles --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 32 | FileCheck %s --check-prefix WHILES
 # RUN: tegula explain %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 5 | FileCheck %s --check-prefix LAST
 import triton
 import triton.language as tl
@@ -87,6 +88,21 @@ def plain(a, b, c, K, N):
         x = tl.load(a + m[:, None] * K + (i + k)[None, :])
         y = tl.load(b + (i + k)[:, None] * N + n[None, :])
         acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+# Upstream's `while` loops take no shared memory for stages: theirs are as many as fit.
+# WHILES: num_stages=28: more do not fit into shared memory
+@triton.jit
+def whiles(a, b, c, K, N):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros([64, 64], c.dtype.element_ty)
+    i = 0
+    while i < K:
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        acc += tl.dot(x, y)
+        i += 32
     tl.store(c + m[:, None] * N + n[None, :], acc)
 
 

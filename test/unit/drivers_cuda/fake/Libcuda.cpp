@@ -47,7 +47,8 @@ std::set<int> retained;
 std::deque<Context> contexts;   // that tests made
 std::deque<Function> functions; // of what was loaded
 std::deque<int> streams;
-std::map<uint64_t, std::unique_ptr<std::byte[]>> memory; // of the devices: theirs until it is freed, or the end
+std::map<uint64_t, std::unique_ptr<std::byte[]>>
+    memory; // of the devices: theirs until it is freed, or the end
 thread_local std::vector<Context *> stack;
 thread_local int captureMode = 0;
 
