@@ -18,7 +18,7 @@ BOX = HEAD + """.visible .entry box(.param .u64 map, .param .u64 out, .param .u6
 .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
 .shared .align 1024 .b8 tile[{room}];
 .shared .align 8 .b8 barrier[8];
-ld.param.u64 %rd1, [map]; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [data];
+ld.param.u64 %rd1, [map]; fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [data];
 mov.u32 %r0, %tid.x; mov.u32 %r1, tile; mov.u32 %r2, barrier;
 setp.ne.u32 %p1, %r0, 0;
 @%p1 bra START;
@@ -181,6 +181,17 @@ def test_a_wrong_map_is_found(name):
     assert "bad-operand: its tensor map" in found, found
 
 
+FENCE = "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;"
+
+
+@pytest.mark.parametrize("instead", ["", FENCE.replace("%rd1", "%rd1+64"), FENCE.replace("fence", "@%p0 fence"),
+                                     "prefetch.tensormap [%rd1];"])
+def test_a_map_in_memory_without_a_fence_is_found(instead):
+    change = replaced(FENCE, "setp.ne.u64 %p0, %rd1, %rd1; " + instead)
+    found, _ = run_box(numbers((9, 40), np.float32), (4, 8), (0, 0), change=change)
+    assert re.fullmatch(r"[^\n]*missing-fence: its tensor map lies in a buffer, and no fence.proxy.tensormap of the block names it;.*", found, re.S), found
+
+
 def test_rows_longer_than_the_swizzle_are_found():
     found, _ = run_box(numbers((9, 40), np.float32), (4, 16), (0, 0), swizzle=32)
     assert "longer than its swizzle" in found
@@ -201,7 +212,7 @@ RING = HEAD + f""".visible .entry ring(.param .u64 map, .param .u64 out, .param 
 .shared .align 1024 .b8 tiles[{STAGES * 1024}];
 .shared .align 8 .b8 full[{8 * STAGES}];
 .shared .align 8 .b8 empty[{8 * STAGES}];
-ld.param.u64 %rd1, [map]; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [trips]; ld.global.u32 %r10, [%rd3];
+ld.param.u64 %rd1, [map]; fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [trips]; ld.global.u32 %r10, [%rd3];
 mov.u32 %r0, %tid.x; mov.u32 %r1, tiles; mov.u32 %r2, full; mov.u32 %r3, empty;
 setp.ne.u32 %p1, %r0, 0;
 @%p1 bra READY;
@@ -296,6 +307,7 @@ PRODUCT = HEAD + """.visible .entry product(.param .u64 a, .param .u64 b, .param
 .shared .align 1024 .b8 tiles[16384];
 .shared .align 8 .b8 barrier[8];
 ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [out];
+fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;
 mov.u32 %r0, %tid.x; mov.u32 %r1, tiles; mov.u32 %r2, barrier;
 setp.ne.u32 %p1, %r0, 0;
 @%p1 bra START;

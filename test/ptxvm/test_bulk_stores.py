@@ -13,7 +13,7 @@ TEXT = HEAD + """.visible .entry store(.param .u64 map, .param .u64 out, .param 
 {{
 .reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
 .shared .align 1024 .b8 tile[{room}];
-ld.param.u64 %rd1, [map]; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [data];
+ld.param.u64 %rd1, [map]; fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; ld.param.u64 %rd2, [out]; ld.param.u64 %rd3, [data];
 mov.u32 %r0, %tid.x; mov.u32 %r1, tile; mov.u32 %r3, %r0;
 FILL: shl.b32 %r4, %r3, 2; setp.ge.u32 %p3, %r4, {bytes};
 @%p3 bra FULL;

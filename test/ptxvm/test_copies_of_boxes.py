@@ -246,6 +246,13 @@ def test_maps_are_fetched_behind_all_fences(tmp_path):
 WHOLE = (2 * BM, BN, 5 * BK)
 
 
+def test_maps_in_memory_are_fenced(kernels):
+    for count in (1, 2):
+        change = replaced(r"^\s*@\S+ fence\.proxy\.tensormap.*$", "", count)
+        assert run(kernels["product"], *WHOLE, change)[0].count("missing-fence: its tensor map") >= count
+
+
+
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", ["product", "clamped", "bounded", "described"])

@@ -80,11 +80,24 @@ private:
     }
   }
 
+  // The copies read maps by a way of their own to memory, which other writes reach by a fence alone.
+  // Constants and a kernel's parameters do not change while it runs.
+  void askForFence(const std::byte *map) {
+    const Block &block = *w_.block;
+    const Range *range = findRange(block.program(), reinterpret_cast<uint64_t>(map), sizeof(TensorMap));
+    if (range && !range->isConst && !block.fencedMaps.contains(map))
+      addFinding(w_, op_, lane_, FindingKind::MissingFence,
+                 "its tensor map lies in " + range->name +
+                     ", and no fence.proxy.tensormap of the block names it; in constant memory and among the "
+                     "parameters it needs none");
+  }
+
   // Rows of the box, innermost first.
   bool addBox() {
     const std::byte *bytes = resolveOne(w_, op_, w_.block->program().accesses[form_.global], lane_);
     if (!bytes)
       return false;
+    askForFence(bytes);
     TensorMap map;
     std::memcpy(&map, bytes, sizeof map);
     unsigned rank = unsigned(form_.places.size());
@@ -218,7 +231,8 @@ void lowerBulk(Lowering &l, Handler run, BulkOperands operands) {
 void lowerTensor(Lowering &l, Handler run, BulkOperands operands) {
   BulkOp form;
   form.isTensor = true;
-  form.global = useBulk(l, operands.global, AccessKind::Load, Space::Generic, sizeof(TensorMap), 64);
+  form.global =
+      useBulk(l, operands.global, AccessKind::Load, Space::Generic, sizeof(TensorMap), TensorMap::alignment);
   const Operand &map = l.operand(operands.global);
   for (uint32_t i = 1; i < map.count; ++i)
     form.places.push_back(l.place(l.kernel().parts[map.first + i], Type::U32));

@@ -1,6 +1,7 @@
 // Loads, stores, prefetches, cache policies, fences. PTX ISA manual, "ld", "ld.global.nc", "st",
 // "prefetch", "createpolicy", "membar, fence".
 #include "ptxvm/exec/LowerAccess.h"
+#include "ptxvm/exec/TensorMap.h"
 #include "ptxvm/exec/Warp.h"
 
 #include <cstring>
@@ -248,9 +249,24 @@ void lowerProxyFence(Lowering &l) {
     l.op.run = [](Warp &, const Op &, uint32_t) {};
 }
 
-// A map that a fence or a prefetch names: what the host wrote the machine sees anyway.
+// A tensor map that a fence or a prefetch names. Its bytes the machine sees anyway: that the fence is there
+// is asked for (Boxes.cpp).
 void lowerMapFence(Lowering &l) {
-  l.op.run = [](Warp &, const Op &, uint32_t) {};
+  if (l.mnemonic() == "prefetch") {
+    l.op.run = [](Warp &, const Op &, uint32_t) {};
+    return;
+  }
+  AccessForm access = makeAccess(l, AccessKind::Prefetch, l.operand(0), Space::Generic);
+  access.size = sizeof(TensorMap);
+  access.count = 1;
+  access.alignment = TensorMap::alignment;
+  access.semantics = Semantics::Weak; // it orders nothing but the map
+  access.scope = Scope::None;
+  useAccess(l, access, [](Warp &w, const Op &op, uint32_t mask) {
+    std::byte *maps[warpSize] = {};
+    mask = resolve(w, op, w.block->program().accesses[op.detail], mask, nullptr, maps);
+    forLanes(mask, [&](unsigned i) { w.block->fencedMaps.insert(maps[i]); });
+  });
 }
 
 } // namespace tegula::ptxvm

@@ -13,8 +13,6 @@
 namespace tegula::ptxvm {
 namespace {
 
-constexpr unsigned mapAlignment = 64;
-
 constexpr uint8_t bytesOfSwizzle[] = {0, 32, 64, 128};
 
 // A value that is larger than its field cannot be right, and stays so.
@@ -84,13 +82,14 @@ void publish(Warp &w, const Op &op, uint32_t mask) {
   std::memcpy(&maps[lane], from[lane], sizeof(TensorMap));
   if (resolve(w, op, accesses[1], 1u << lane, reinterpret_cast<const std::byte *>(maps), to))
     std::memcpy(to[lane], &maps[lane], sizeof(TensorMap));
+  w.block->fencedMaps.erase(to[lane]);
 }
 
 void addAccess(Lowering &l, AccessKind kind, unsigned operand, std::optional<Space> space) {
   AccessForm access = makeAccess(l, kind, l.operand(operand), space);
   access.size = sizeof(TensorMap);
   access.count = 1;
-  access.alignment = mapAlignment;
+  access.alignment = TensorMap::alignment;
   access.semantics = Semantics::Weak;
   access.scope = Scope::None;
   l.program.accesses.push_back(access);

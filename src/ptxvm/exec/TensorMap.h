@@ -17,6 +17,7 @@ namespace tegula::ptxvm {
 struct TensorMap {
   static constexpr uint32_t mark = 0x50414d54; // "TMAP"
   static constexpr unsigned most = 5;          // dimensions
+  static constexpr unsigned alignment = 64;    // bytes
   uint32_t magic = 0;
   uint8_t rank = 0, elementBytes = 0;
   uint8_t swizzle = 0;                                      // bytes: 0, 32, 64 or 128

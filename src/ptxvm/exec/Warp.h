@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace tegula::ptxvm {
 
@@ -139,11 +140,12 @@ struct Block {
   uint64_t steps = 0, random = 0;
   uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0, nextBulk = 0, nextStore = 0;
   std::map<uint64_t, PhaseBarrier> phaseBarriers; // by offset in shared memory, those that live
-  std::vector<BulkCopy> bulkCopies;               // under way, oldest first
-  std::vector<BulkStore> bulkStores;              // the same
-  std::vector<WarpGroup> groups;                  // of four warps
-  std::vector<uint32_t> priorities;               // Schedule::Priority: warps, first is the first to run
-  std::vector<uint64_t> changePoints;             // steps at which the running warp falls to the end
+  std::set<const std::byte *> fencedMaps; // tensor maps that fence.proxy.tensormap named since they changed
+  std::vector<BulkCopy> bulkCopies;       // under way, oldest first
+  std::vector<BulkStore> bulkStores;      // the same
+  std::vector<WarpGroup> groups;          // of four warps
+  std::vector<uint32_t> priorities;       // Schedule::Priority: warps, first is the first to run
+  std::vector<uint64_t> changePoints;     // steps at which the running warp falls to the end
   size_t nextWarp = 0;
   uint32_t quantumLeft = 0;
   bool done = false;
