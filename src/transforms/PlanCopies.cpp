@@ -736,9 +736,26 @@ private:
     }
   }
 
-  // The last product of a trip, whose first factor the trip computes, may run until the next trip waits for
-  // its first product: where that is before the sums are scaled, and where the program fills its
-  // multiprocessor alone, so that no other one's work runs beside.
+  // Is the value computed from what the product of the same trip gives?
+  bool isComputedFrom(Value value, DotOp dot) {
+    llvm::SetVector<Operation *> needed;
+    auto need = [&](Operation *op) {
+      if (op && plan_.loop->isProperAncestor(op))
+        needed.insert(op);
+    };
+    need(value.getDefiningOp());
+    for (unsigned i = 0; i != needed.size(); ++i)
+      needed[i]->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          need(operand.getDefiningOp());
+      });
+    return needed.contains(dot);
+  }
+
+  // The last product of a trip, whose first factor the trip computes from the first product, may run until
+  // the next trip waits for its own first one: where that is before the sums are scaled, and where the
+  // program fills its multiprocessor alone, so that no other one's work runs beside. A factor of other origin
+  // the next trip would compute ahead of that wait, into registers that the product still reads.
   void letLastDotsRun() {
     DotOp last, first;
     unsigned dots = 0, held = 0;
@@ -753,7 +770,7 @@ private:
       last = dot;
     });
     if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
-        isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || isStored(last.getA()) ||
+        isCopied(last.getA()) || !isComputedFrom(last.getA(), first) || isStored(last.getA()) ||
         !last->hasOneUse() || !elementType(last.getType()).isF32() ||
         held < registers() * machine_.costs.heldAlone)
       return;

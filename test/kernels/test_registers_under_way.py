@@ -193,3 +193,45 @@ def test_sums_trade_places_in_each_trip(target, rows, columns, warps, dtype):
         product = a[:, t * 64:(t + 1) * 64].float() @ b[:, t * 64:(t + 1) * 64].float().T
         first, second = second + 2 * product, first + product
     assert torch.equal(c, torch.stack([first, second]))
+
+
+@triton.jit
+def shared_rows_kernel(a, b, c, out, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    first = tl.zeros((M, N), tl.float32)
+    second = tl.zeros((M, N), tl.float32)
+    for s in range(0, K, BK):
+        rows = tl.load(a + m[:, None] * K + (s + k)[None, :]).to(b.dtype.element_ty)
+        first = tl.dot(rows, tl.load(b + (s + k)[:, None] * N + n[None, :]), first)
+        second = tl.dot(rows, tl.load(c + (s + k)[:, None] * N + n[None, :]), second)
+    tl.store(out + m[:, None] * N + n[None, :], first)
+    tl.store(out + M * N + m[:, None] * N + n[None, :], second)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("rows, columns, step, warps", [(128, 128, 64, 4), (128, 128, 64, 8), (64, 128, 32, 4), (128, 256, 32, 8)])
+def test_two_products_of_rows_that_the_trip_converts(target, rows, columns, step, warps, stages):
+    """The second product must not run into the next trip, which converts its rows ahead of the wait."""
+    a = torch.randint(-3, 4, (rows, 5 * step), dtype=torch.int8)
+    b, c = torch.randint(-3, 4, (2, 5 * step, columns)).bfloat16()
+    out = torch.zeros(2, rows, columns)
+    shared_rows_kernel[(1,)](a, b, c, out, 5 * step, M=rows, N=columns, BK=step, num_warps=warps, num_stages=stages)
+    assert torch.equal(out, torch.stack([a.float() @ b.float(), a.float() @ c.float()]))
+
+
+@triton.jit
+def pattern_kernel(a, c, N: tl.constexpr):
+    i = tl.arange(0, N)
+    pattern = (((i[:, None] * 3 + i[None, :] * 5) & 3) - 1).to(a.dtype.element_ty)
+    tl.store(c + i[:, None] * N + i[None, :], tl.dot(tl.load(a + i[None, :] + i[:, None] * N), pattern))
+
+
+@pytest.mark.parametrize("size, warps", [(64, 4), (128, 4), (128, 8)])
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn, torch.float16, torch.int8], ids=str)
+def test_rows_that_repeat_themselves(target, dtype, size, warps):
+    """Words of one step are made from those of the step before, which runs."""
+    a = torch.randint(-3, 4, (size, size)).float()
+    c = torch.zeros(size, size, dtype=torch.int32 if dtype == torch.int8 else torch.float32)
+    pattern_kernel[(1,)](a.to(dtype), c, N=size, num_warps=warps, num_stages=1)
+    i = torch.arange(size)
+    assert torch.equal(c.float(), a @ (((i[:, None] * 3 + i[None, :] * 5) & 3) - 1).float())

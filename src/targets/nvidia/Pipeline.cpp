@@ -13,6 +13,7 @@
 #include "targets/nvidia/CopiesBehindReads.h"
 #include "targets/nvidia/DisjointOffsets.h"
 #include "targets/nvidia/EqualPieces.h"
+#include "targets/nvidia/FactorsUnderWay.h"
 #include "targets/nvidia/GatheredBytes.h"
 #include "targets/nvidia/KeptSums.h"
 #include "targets/nvidia/LonePairs.h"
@@ -387,6 +388,9 @@ constexpr Pass keepFromUnderWay{
     "keep-from-registers-under-way", "ptx",
     "copies of registers that products under way have stand behind their wait, or ahead of them",
     changeText<keepFromRegistersUnderWay>};
+constexpr Pass ownFactors{"give-factors-own-registers", "ptx",
+                          "products under way read copies of the registers that other code touches meanwhile",
+                          changeText<giveFactorsOwnRegisters>};
 constexpr Pass widenDifferences{
     "widen-narrow-differences", "ptx",
     "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
@@ -490,6 +494,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &keepZeros},
     {"ptx", &emitPtx},
     {"ptx", &keepFromUnderWay, hasGroupDots},
+    {"ptx", &ownFactors, hasGroupDots},
     {"ptx", &widenDifferences},
     {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},

@@ -1,10 +1,8 @@
 #include "targets/nvidia/RegistersUnderWay.h"
+#include "targets/nvidia/ProductLines.h"
 #include "targets/nvidia/PtxLines.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -16,44 +14,18 @@ namespace tegula::nvidia {
 
 namespace {
 
-using Names = llvm::SmallVector<llvm::StringRef, 4>;
-
-bool isOfName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; }
-
-// Calls `body` with each register of the text and where it begins.
-template <typename Body> void eachRegister(llvm::StringRef text, Body body) {
-  for (size_t at = text.find('%'); at != llvm::StringRef::npos;) {
-    size_t end = at + 1;
-    while (end < text.size() && isOfName(text[end]))
-      ++end;
-    body(text.slice(at, end), at);
-    at = text.find('%', end);
-  }
-}
-
-Names registersOf(llvm::StringRef text) {
-  Names names;
-  eachRegister(text, [&](llvm::StringRef name, size_t) { names.push_back(name); });
-  return names;
-}
-
 struct Line {
   std::string text; // with its end
   llvm::StringRef code() const { return llvm::StringRef(text).trim(); }
 };
 
-bool isProduct(llvm::StringRef code) { return code.starts_with("wgmma.mma_async"); }
 bool isWaitForAll(llvm::StringRef code) {
   return code.starts_with("wgmma.wait_group") && code.ends_with(" 0;");
 }
 
-// Behind it other lines may run than the next one, or ahead of it than the one before. Labels of debug
-// information are none.
+// The end of a stretch: inside of braces registers have names of their own.
 bool isBoundary(llvm::StringRef code) {
-  bool isLabel = code.ends_with(":") && !code.starts_with("$L__tmp");
-  return isLabel || code.contains("bra") || code.contains("brx") || code.starts_with("ret") ||
-         code.starts_with("exit") || code.starts_with("{") || code.starts_with("}") ||
-         code.starts_with("call");
+  return isBranchOrLabel(code) || code.starts_with("{") || code.starts_with("}");
 }
 
 // `mov RESULTS, SOURCES;` of registers, without a predicate.
@@ -73,15 +45,10 @@ std::optional<Copy> copyOf(llvm::StringRef code) {
   return copy.results.empty() || copy.sources.empty() || isSpecial ? std::nullopt : std::optional(copy);
 }
 
-// The sums of a product, which come first, and all registers that it has until it is done.
-Names sumsOf(llvm::StringRef code) { return registersOf(code.split('{').second.split('}').first); }
+// All registers that a product has until it is done.
 Names registersUnderWay(llvm::StringRef code) {
-  Names names;
-  for (llvm::StringRef rest = code; rest.contains('{');) {
-    auto [listed, behind] = rest.split('{').second.split('}');
-    names.append(registersOf(listed));
-    rest = behind;
-  }
+  Names names = sumsOf(code);
+  names.append(factorsOf(code));
   return names;
 }
 
@@ -224,7 +191,7 @@ private:
   // The product's steps from `underWay` on add up in `result` from the beginning.
   void putAhead(size_t i, const std::string &result, const std::string &source, UnderWay &underWay) {
     size_t first = underWay.lookup(source), place = first;
-    while (place != begin_ && !lines_[place].code().starts_with("wgmma.fence"))
+    while (place != begin_ && !isFence(lines_[place].code()))
       --place;
     auto steps = mentionsIn(source, first, i);
     bool areSums = llvm::all_of(steps, [&](size_t line) {
@@ -238,7 +205,7 @@ private:
     lines_[i].text.clear();
     Numbers moved(steps.begin(), steps.end());
     for (size_t line : moved)
-      rename(lines_[line].text, source, result);
+      renameRegister(lines_[line].text, source, result);
     Numbers &ofSource = mentions_[source], &ofResult = mentions_[result];
     llvm::erase_if(ofSource, [&](size_t line) { return line == i || llvm::is_contained(moved, line); });
     llvm::erase(ofResult, i);
@@ -246,18 +213,6 @@ private:
     llvm::sort(ofResult);
     underWay.erase(source);
     underWay[result] = first;
-  }
-
-  static void rename(std::string &text, llvm::StringRef from, llvm::StringRef to) {
-    std::string made;
-    size_t copied = 0;
-    eachRegister(text, [&](llvm::StringRef name, size_t at) {
-      if (name != from)
-        return;
-      made.append(text, copied, at - copied).append(to.begin(), to.end());
-      copied = at + name.size();
-    });
-    text = made.append(text, copied, text.size() - copied);
   }
 
   llvm::DenseMap<size_t, std::string> ahead_, behind_; // of lines
@@ -276,14 +231,12 @@ std::string keepFromRegistersUnderWay(std::string_view ptx) {
   if (!rest.contains("wgmma.mma_async"))
     return rest.str();
   Text text{rest};
-  while (!rest.empty()) {
-    size_t length = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    text.lines.push_back({rest.take_front(length).str()});
-    rest = rest.drop_front(length);
+  eachWholeLine(rest, [&](llvm::StringRef line) {
+    text.lines.push_back({line.str()});
     if (llvm::StringRef code = text.lines.back().code(); isProduct(code))
       for (llvm::StringRef name : registersUnderWay(code))
         text.ofProducts.insert(name);
-  }
+  });
   std::string result;
   result.reserve(ptx.size());
   for (size_t begin = 0; begin != text.lines.size();) {
