@@ -90,7 +90,9 @@ uint64_t CopyMaps::numberOf(const Api &api, CUlibrary code, std::span<const uint
   CUcontext context = nullptr;
   if (api.ctxGetCurrent(&context) != success)
     return 0;
-  Key key{uint64_t(reinterpret_cast<uintptr_t>(context))};
+  Key key;
+  key.reserve(1 + 2 * maps_.size());
+  key.push_back(uint64_t(reinterpret_cast<uintptr_t>(context)));
   for (const CopyMap &map : maps_) {
     std::optional<uint64_t> stride = map.strideIn(slots);
     if (!stride)
