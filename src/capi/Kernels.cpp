@@ -71,11 +71,11 @@ static bool readOptions(std::string_view text, compiler::CompileOptions &options
   return true;
 }
 
-// "native" is this machine, as "" is. False after a diagnostic.
+// False after a diagnostic.
 static bool readProcessor(std::string_view cpu, compiler::CompileOptions &options, diag::Sink &sink) {
   const compiler::Target *target = compiler::findTarget(options.target);
   if (cpu.empty() || !target || !(target->devices || target->arch)) {
-    options.targetOptions.cpu = cpu == "native" ? "" : cpu;
+    options.targetOptions.cpu = cpu;
     return true;
   }
   sink.report(diag::Kind::OptionValue, {},

@@ -1,5 +1,6 @@
 // Machine code for this machine's cores, as a launch knows it.
 #include "compiler/Targets.h"
+#include "runtime/CpuFeatures.h"
 #include "runtime/LoadedCode.h"
 #include "runtime/Processor.h"
 
@@ -29,9 +30,25 @@ public:
   }
 
 private:
+  // Of code for a processor that was named: does this one lack some of its instructions?
+  Status checkProcessor() const {
+    std::string lacking;
+    for (const std::string &feature : artifact_.features)
+      if (!artifact_.arch.empty() && !runtime::cpuHas(feature))
+        lacking += (lacking.empty() ? "" : ", ") + feature;
+    if (lacking.empty())
+      return Status::success();
+    return Status::error(StatusCode::Unsupported, "the kernel was compiled for `" + artifact_.arch +
+                                                      "`, and this processor has no " + lacking +
+                                                      "; hint: `native` is this machine");
+  }
+
   // Code for another machine is compiled and looked at, and loaded only when it is run.
   Status load() {
     std::call_once(once_, [&] {
+      failure_ = checkProcessor();
+      if (!failure_.ok())
+        return;
       const artifact::LaunchData &launch = artifact_.launch;
       Result<runtime::LoadedKernel> loaded = runtime::loadKernel(*artifact_.part(objectPart), launch.entry,
                                                                  launch.scratchBytes, launch.isCooperative);

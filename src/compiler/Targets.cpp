@@ -1,4 +1,5 @@
 #include "compiler/Targets.h"
+#include "base/Environment.h"
 #include "targets/nvidia/Architecture.h"
 
 #include <algorithm>
@@ -93,8 +94,13 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
                 {name, "there is no architecture `" + options.arch + "`; names are as in sm_90a"});
     return nullptr;
   }
-  if (!target->devices)
+  if (!target->devices) {
+    if (options.cpu.empty())
+      options.cpu = valueOf(Variable::Cpu);
+    if (options.cpu == "native")
+      options.cpu.clear();
     return target;
+  }
   if (target->name != name) {
     options.arch = name;
     return target;

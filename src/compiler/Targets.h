@@ -55,7 +55,7 @@ struct BuildReport {
 };
 
 struct TargetOptions {
-  std::string cpu;  // of targets that are cores; "" is this machine
+  std::string cpu;  // of targets that are cores; "" and "native" are this machine
   std::string arch; // of targets that are devices; "" is the device of the launch
   int numWarps = 4, numStages = 0;
   int maxRegisters = 0;               // of a thread, on devices; 0: as many as it likes
