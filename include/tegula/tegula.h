@@ -395,7 +395,8 @@ typedef struct tg_compile_options {
   size_t struct_size;
   const char *target; /* NULL: the context's. "sm_80" ... compile for a GPU that need not be here; "cuda": for
                          the current one */
-  const char *cpu;    /* NULL or "native": this machine; else a name of LLVM, "haswell". Of cores only */
+  const char *cpu;    /* a name of LLVM, "haswell"; "native": this machine; NULL: TEGULA_CPU's, else this
+                         machine. Of cores only */
   int32_t num_warps;  /* 0: the default */
   int32_t num_stages; /* 0: the default */
   int32_t debug;

@@ -350,7 +350,7 @@ struct Parameter {
 };
 
 struct CompileOptions {
-  std::string target, cpu; // "": the context's, this machine
+  std::string target, cpu; // "": the context's; TEGULA_CPU's, else this machine
   int numWarps = 0, numStages = 0;
   bool debug = false;
   // Passes by name, or "all": `print` gets the kernel ahead of and behind them.

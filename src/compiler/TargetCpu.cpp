@@ -32,11 +32,8 @@ public:
 private:
   // Of code for a processor that was named: does this one lack some of its instructions?
   Status checkProcessor() const {
-    std::string lacking;
-    for (const std::string &feature : artifact_.features)
-      if (!artifact_.arch.empty() && !runtime::cpuHas(feature))
-        lacking += (lacking.empty() ? "" : ", ") + feature;
-    if (lacking.empty())
+    std::string lacking = runtime::lackingFeatures(artifact_.features);
+    if (artifact_.arch.empty() || lacking.empty())
       return Status::success();
     return Status::error(StatusCode::Unsupported, "the kernel was compiled for `" + artifact_.arch +
                                                       "`, and this processor has no " + lacking +

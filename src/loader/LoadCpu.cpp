@@ -24,10 +24,7 @@ Result<int> device(const runtime::Place &) { return 0; }
 
 // The code that uses most of what the processor has.
 Result<int> fitness(const artifact::Artifact &artifact, int) {
-  for (const std::string &feature : artifact.features)
-    if (!runtime::cpuHas(feature))
-      return 0;
-  return int(artifact.features.size()) + 1;
+  return runtime::lackingFeatures(artifact.features).empty() ? int(artifact.features.size()) + 1 : 0;
 }
 
 std::string describe(int) {

@@ -20,4 +20,12 @@ bool cpuHas(std::string_view feature) {
   return false;
 }
 
+std::string lackingFeatures(std::span<const std::string> wanted) {
+  std::string lacking;
+  for (const std::string &feature : wanted)
+    if (!cpuHas(feature))
+      lacking += (lacking.empty() ? "" : ", ") + feature;
+  return lacking;
+}
+
 } // namespace tegula::runtime

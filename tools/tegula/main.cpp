@@ -98,7 +98,8 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
           "NAME=*TYPE[:16] | NAME=TYPE[:16] | NAME=CONSTANT, separated by commas. :16: divisible by 16")
       ->required();
   verb->add_option("--target", options.target, targetHelp);
-  verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
+  verb->add_option("--cpu", options.cpu,
+                   "A processor by LLVM's name, e.g. haswell (default: TEGULA_CPU's, else this machine)");
   verb->add_option(
       "--options", options.options,
       "Of the launch: num_warps=8,maxnreg=64, a library as extern_libs.NAME='FILE.bc', a stage in "
@@ -118,10 +119,10 @@ static void addBuild(CLI::App &app, BuildOptions &options, int &code) {
   verb->add_option("--options", options.options, "Of the launch: num_warps=8,maxnreg=64");
   verb->add_option("--list", options.list,
                    "A file with a kernel a line, as TEGULA_RECORD=FILE of a run writes it");
-  verb->add_option(
-      "--targets", options.targets,
-      "cpu (default, this machine), cpu:haswell (a processor by LLVM's name), sm_80, sm_90a, ...: "
-      "separated by commas; in the place of those in the list");
+  verb->add_option("--targets", options.targets,
+                   "cpu (default; this machine, or TEGULA_CPU's), cpu:haswell (a processor by LLVM's name), "
+                   "sm_80, sm_90a, ...: "
+                   "separated by commas; in the place of those in the list");
   verb->add_option("-o,--output", options.output, "The archive (default: kernels.tga)");
   verb->add_option("--header", options.header, "A header of C and C++ with a typed function for each kernel");
   verb->add_option("--prefix", options.prefix, "Of names in the header (default: the archive's name)");

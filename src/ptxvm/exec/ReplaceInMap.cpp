@@ -46,6 +46,12 @@ bool isMapOrZeros(const TensorMap &map) {
   return map.magic == TensorMap::mark || std::memcmp(&map, &TensorMap::zeros, sizeof map) == 0;
 }
 
+// Copies that read the map from now on need another fence.
+void write(Warp &w, const TensorMap &map, std::byte *to) {
+  std::memcpy(to, &map, sizeof map);
+  w.block->fencedMaps.erase(to);
+}
+
 // op.mode: the field; op.value: the dimension; op.a: the value. Of the accesses the first reads, the second
 // writes.
 void replaceField(Warp &w, const Op &op, uint32_t mask) {
@@ -68,7 +74,7 @@ void replaceField(Warp &w, const Op &op, uint32_t mask) {
             is64 ? w.lanes<uint64_t>(op.a)[i] : w.lanes<uint32_t>(op.a)[i]);
   });
   good = good ? resolve(w, op, accesses[1], good, reinterpret_cast<const std::byte *>(maps), bytes) : 0;
-  forLanes(good, [&](unsigned i) { std::memcpy(bytes[i], &maps[i], sizeof(TensorMap)); });
+  forLanes(good, [&](unsigned i) { write(w, maps[i], bytes[i]); });
 }
 
 // The warp copies one map, of which its first lane says the places.
@@ -81,8 +87,7 @@ void publish(Warp &w, const Op &op, uint32_t mask) {
     return;
   std::memcpy(&maps[lane], from[lane], sizeof(TensorMap));
   if (resolve(w, op, accesses[1], 1u << lane, reinterpret_cast<const std::byte *>(maps), to))
-    std::memcpy(to[lane], &maps[lane], sizeof(TensorMap));
-  w.block->fencedMaps.erase(to[lane]);
+    write(w, maps[lane], to[lane]);
 }
 
 void addAccess(Lowering &l, AccessKind kind, unsigned operand, std::optional<Space> space) {

@@ -70,6 +70,16 @@ TEST(Maps, AKernelMakesItsMapAFieldAtATime) {
     EXPECT_EQ(uint32_t(run.out[i]), i % 4 == 3 ? 0 : i + 2) << i;
 }
 
+TEST(Maps, AMapThatChangesInMemoryNeedsAnotherFence) {
+  std::string text = mapText(), fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
+  size_t behind = text.find(fence) + fence.size();
+  std::string change = "@%p1 tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %in;\n";
+  SnippetRun run = runMap(std::string(text).insert(behind, change));
+  ASSERT_EQ(run.report.findings.size(), 1u) << run.error;
+  EXPECT_EQ(run.report.findings[0].kind, FindingKind::MissingFence);
+  EXPECT_TRUE(runMap(std::string(text).insert(behind, change + fence)).report.findings.empty());
+}
+
 // The block adds 1 ... 8 twice to 2 x 4 numbers at %base; `type` as .elemtype numbers them.
 SnippetRun runReduction(const std::string &operation, const std::string &type) {
   std::string text = mapText();
